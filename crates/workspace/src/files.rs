@@ -8,7 +8,7 @@ use crate::{Error, Location, SearchEnd, StopSignal, walk};
 /// The files below a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileList {
-    /// The files in alphabetical order, at most `limit`.
+    /// The files by searched folder and in alphabetical order, at most `limit`.
     pub files: Vec<Location>,
     /// The total number.
     pub total: usize,
@@ -19,7 +19,8 @@ pub struct FileList {
 }
 
 impl Location {
-    /// Lists the files below this folder that match `wanted` and are not ignored. Links are not followed.
+    /// Lists the files below this folder that match `wanted` and are not ignored; for the project folder, also below its
+    /// additional folders. Links are not followed.
     pub fn files(
         &self,
         wanted: &(dyn Fn(&Path) -> bool + Sync),
@@ -36,7 +37,7 @@ impl Location {
             }
         })?;
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_unstable();
+        found.sort_unstable_by(|a, b| self.search_order(a).cmp(&self.search_order(b)));
         let total = found.len();
         found.truncate(limit);
         Ok(FileList {

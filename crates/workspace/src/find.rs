@@ -21,7 +21,7 @@ pub struct FindQuery<'a> {
 /// The result of a search by glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindMatches {
-    /// One page of paths in alphabetical order, as [`Location::shown`] writes them; folders end in `/`.
+    /// One page of paths by searched folder and in alphabetical order, as [`Location::shown`] writes them; folders end in `/`.
     pub paths: Vec<String>,
     /// The total number of matches.
     pub total: usize,
@@ -32,14 +32,14 @@ pub struct FindMatches {
 }
 
 impl Location {
-    /// Finds files and folders below this folder.
+    /// Finds files and folders below this folder; for the project folder, also below its additional folders.
     pub fn find(&self, find: &FindQuery<'_>, stop: &StopSignal) -> Result<FindMatches, Error> {
         self.require_folder()?;
         let glob = FileGlob::parse(find.pattern, self)?;
         let matched: Mutex<(Vec<(PathBuf, bool)>, usize)> = Mutex::default();
         let walked = walk::visit_entries(self, None, stop, || {
             |entry: walk::WalkEntry<'_>| {
-                if glob.matches(&entry.path, self.path()) {
+                if glob.matches(&entry.path, self.searched_folder_of(&entry.path)) {
                     let is_dir = entry.is_folder();
                     let mut matched = matched.lock().unwrap_or_else(PoisonError::into_inner);
                     matched.1 += 1;
@@ -50,7 +50,7 @@ impl Location {
             }
         })?;
         let (mut paths, total) = matched.into_inner().unwrap_or_else(PoisonError::into_inner);
-        paths.sort_unstable();
+        paths.sort_unstable_by(|(a, _), (b, _)| self.search_order(a).cmp(&self.search_order(b)));
         let page = paths.iter().skip(find.page.offset).take(find.page.limit);
         let paths = page
             .map(|(path, is_dir)| format!("{}{}", self.show(path), if *is_dir { "/" } else { "" }))

@@ -31,15 +31,33 @@ pub enum GitHead {
 impl Workspace {
     /// The repository that contains the project, if any.
     pub fn git(&self) -> Option<GitRepository> {
-        self.root().ancestors().find_map(|folder| {
-            let directory = git_directory(folder)?;
-            Some(GitRepository {
-                root: folder.to_owned(),
-                head: head(&directory),
-                folder: own_folder(folder, &directory),
-            })
-        })
+        repository_of(self.root())
     }
+
+    /// The repositories that contain the folders of the project, each with the first of these folders.
+    pub fn repositories(&self) -> Vec<(&Path, GitRepository)> {
+        let mut found: Vec<(&Path, GitRepository)> = Vec::new();
+        let roots = [self.root()]
+            .into_iter()
+            .chain(self.more().iter().map(PathBuf::as_path));
+        for (root, repository) in roots.filter_map(|root| Some((root, repository_of(root)?))) {
+            if !found.iter().any(|(_, known)| known.root == repository.root) {
+                found.push((root, repository));
+            }
+        }
+        found
+    }
+}
+
+fn repository_of(path: &Path) -> Option<GitRepository> {
+    path.ancestors().find_map(|folder| {
+        let directory = git_directory(folder)?;
+        Some(GitRepository {
+            root: folder.to_owned(),
+            head: head(&directory),
+            folder: own_folder(folder, &directory),
+        })
+    })
 }
 
 /// The git object id of these bytes.

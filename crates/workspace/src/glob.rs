@@ -1,6 +1,6 @@
 //! Globs: `*.rs` matches any such file name, `src/**/*.rs` is relative to the searched folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -10,6 +10,8 @@ use crate::{Error, Location};
 pub(crate) struct FileGlob {
     matcher: GlobMatcher,
     subject: GlobTarget,
+    /// The searched folder that an absolute glob names; it matches nothing elsewhere.
+    only: Option<PathBuf>,
 }
 
 /// What a glob is matched against.
@@ -20,13 +22,13 @@ enum GlobTarget {
 
 impl FileGlob {
     /// Parses a glob. One without `/` is matched against names, any other against paths relative to `folder`; an
-    /// absolute glob below `folder` is made relative first.
+    /// absolute glob below a searched folder is made relative first.
     pub(crate) fn parse(pattern: &str, folder: &Location) -> Result<Self, Error> {
-        let below = folder.path().to_str().and_then(|folder| pattern.strip_prefix(folder));
-        let relative = match below {
-            Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
-            _ => pattern.trim_start_matches("./"),
-        };
+        let below = folder.searched_folders().find_map(|folder| {
+            let rest = pattern.strip_prefix(folder.to_str()?)?;
+            rest.starts_with('/').then(|| (folder, rest.trim_start_matches('/')))
+        });
+        let relative = below.map_or(pattern.trim_start_matches("./"), |(_, rest)| rest);
         let subject = match relative.contains('/') {
             true => GlobTarget::Path,
             false => GlobTarget::Name,
@@ -40,11 +42,15 @@ impl FileGlob {
                 source,
             })?
             .compile_matcher();
-        Ok(Self { matcher, subject })
+        let only = below.map(|(folder, _)| folder.to_owned());
+        Ok(Self { matcher, subject, only })
     }
 
     /// Whether `path`, below `folder`, matches.
     pub(crate) fn matches(&self, path: &Path, folder: &Path) -> bool {
+        if self.only.as_ref().is_some_and(|only| only != folder) {
+            return false;
+        }
         match self.subject {
             GlobTarget::Name => path.file_name().is_some_and(|name| self.matcher.is_match(name)),
             GlobTarget::Path => self.matcher.is_match(path.strip_prefix(folder).unwrap_or(path)),

@@ -46,7 +46,7 @@ pub enum CaseSensitivity {
 /// The result of a search in file contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrepMatches {
-    /// One page of matches, by path and line.
+    /// One page of matches, by searched folder, path and line.
     pub files: Vec<FileMatches>,
     /// The number of matches on the page.
     pub shown: usize,
@@ -92,7 +92,8 @@ pub enum GrepLineKind {
 }
 
 impl Location {
-    /// Searches this file, or the files below this folder. Binary files are skipped.
+    /// Searches this file, or the files below this folder; for the project folder, also below its additional folders.
+    /// Binary files are skipped.
     pub fn grep(&self, grep: &GrepQuery<'_>, stop: &StopSignal) -> Result<GrepMatches, Error> {
         let matcher = matcher(grep)?;
         let include = grep.include.map(|pattern| FileGlob::parse(pattern, self)).transpose()?;
@@ -106,14 +107,15 @@ impl Location {
                 let mut search = FileSearcher::new(grep, &matcher, stop, &kept);
                 let include = include.as_ref();
                 move |entry: walk::WalkEntry<'_>| {
-                    if entry.is_file() && include.is_none_or(|glob| glob.matches(&entry.path, self.path())) {
-                        search.file(&entry.path, entry.open());
+                    let is_included = |glob: &FileGlob| glob.matches(&entry.path, self.searched_folder_of(&entry.path));
+                    if entry.is_file() && include.is_none_or(is_included) {
+                        search.file(self.search_order(&entry.path), entry.open());
                     }
                 }
             })?;
             (ended, unreadable) = (walked.ended, walked.unreadable);
         } else {
-            FileSearcher::new(grep, &matcher, stop, &kept).file(self.path(), Ok(self.open()?));
+            FileSearcher::new(grep, &matcher, stop, &kept).file(self.search_order(self.path()), Ok(self.open()?));
         }
         if stop.is_cancelled() {
             return Err(Error::Cancelled);

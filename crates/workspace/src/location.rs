@@ -109,6 +109,28 @@ impl Location {
         &self.extra_roots
     }
 
+    /// The folders that a search of this path covers: a search of the project folder includes the additional ones.
+    pub(crate) fn searched_folders(&self) -> impl Iterator<Item = &Path> {
+        let more = match self.path == *self.root {
+            true => &self.extra_roots[..],
+            false => &[],
+        };
+        [self.path.as_path()]
+            .into_iter()
+            .chain(more.iter().map(PathBuf::as_path))
+    }
+
+    /// Orders the results of a search: the files of this folder come before those of other searched folders.
+    pub(crate) fn search_order<'a>(&self, path: &'a Path) -> (bool, &'a Path) {
+        (!path.starts_with(&self.path), path)
+    }
+
+    /// The searched folder that contains a path.
+    pub(crate) fn searched_folder_of(&self, path: &Path) -> &Path {
+        let mut folders = self.searched_folders();
+        folders.find(|folder| path.starts_with(folder)).unwrap_or(&self.path)
+    }
+
     /// The hidden paths of the project.
     pub(crate) fn hiding(&self) -> &HiddenPaths {
         &self.hidden

@@ -31,17 +31,22 @@ struct OverviewNode {
 
 impl Workspace {
     /// The project's folders and files in at most `bytes` bytes, breadth first: one per line, indented by two spaces
-    /// per level. Names that start with a dot and ignored files are left out; `…` marks omissions. `None` if the
-    /// project is empty.
+    /// per level, the additional folders last. Names that start with a dot and ignored files are left out; `…` marks
+    /// omissions. `None` if the project is empty.
     pub fn overview(&self, bytes: usize) -> Option<String> {
-        let mut nodes = vec![OverviewNode {
-            name: String::new(),
-            place: self.locate("").ok(),
-            depth: 0,
+        let node = |name: String, place: Option<Location>, depth| OverviewNode {
+            name,
+            place,
+            depth,
             inside: Vec::new(),
             cut: false,
-        }];
-        let (mut open, mut used, mut opened) = (VecDeque::from([0]), 0, 0);
+        };
+        let mut nodes = vec![node(String::new(), self.locate("").ok(), 0)];
+        let more = self.more().iter();
+        nodes.extend(more.map(|root| node(format!("{}/", root.display()), self.locate(root).ok(), 1)));
+        let others = 1..nodes.len();
+        let mut used: usize = nodes[1..].iter().map(|node| node.name.len() + 4).sum();
+        let (mut open, mut opened) = ((0..nodes.len()).collect::<VecDeque<usize>>(), 0);
         while let Some(at) = open.pop_front() {
             let Some(place) = nodes[at].place.take() else { continue };
             opened += 1;
@@ -70,18 +75,14 @@ impl Workspace {
                 used += line;
                 let child = nodes.len();
                 nodes[at].inside.push(child);
-                nodes.push(OverviewNode {
-                    place: folder.then(|| place.with_path(&place.path().join(&entry.name))),
-                    name: entry.name + if folder { "/" } else { "" },
-                    depth,
-                    inside: Vec::new(),
-                    cut: false,
-                });
+                let below = folder.then(|| place.with_path(&place.path().join(&entry.name)));
+                nodes.push(node(entry.name + if folder { "/" } else { "" }, below, depth));
                 if folder {
                     open.push_back(child);
                 }
             }
         }
+        nodes[0].inside.extend(others);
         let text = render(&nodes);
         (!text.is_empty()).then(|| text.trim_end().to_owned())
     }

@@ -63,7 +63,10 @@ fn names_in(folder: &Path) -> Vec<OsString> {
 }
 
 fn namesakes(missing: &Location, name: &OsStr) -> Vec<PathBuf> {
-    let mut paths = walk::paths_below(missing.root(), missing.hiding(), MAX_SEEN);
+    let roots = [missing.root()].into_iter().chain(missing.extra_roots().iter().map(PathBuf::as_path));
+    let mut paths: Vec<PathBuf> = roots
+        .flat_map(|root| walk::paths_below(root, missing.hiding(), MAX_SEEN))
+        .collect();
     paths.retain(|path| path.file_name() == Some(name));
     paths.sort();
     paths.truncate(SUGGESTIONS);

@@ -71,7 +71,8 @@ struct WalkQueue {
     busy: usize,
 }
 
-/// Visits every entry below the folder, on several threads with their own visitors; `types` restricts the files.
+/// Visits every entry below the searched folders of a path, on several threads with their own visitors; `types` restricts
+/// the files.
 ///
 /// The walk respects `.gitignore`, `.ignore` and `.hewignore`, in and outside of git repositories, and includes dot
 /// files, but not hidden paths.
@@ -91,7 +92,10 @@ where
         unreadable: AtomicUsize::new(0),
         timed_out: AtomicBool::new(false),
         queue: Mutex::new(WalkQueue {
-            folders: vec![(folder.path().to_owned(), IgnoreFiles::above(folder.path()))],
+            folders: folder
+                .searched_folders()
+                .map(|folder| (folder.to_owned(), IgnoreFiles::above(folder)))
+                .collect(),
             busy: 0,
         }),
         changed: Condvar::new(),

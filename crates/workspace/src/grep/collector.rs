@@ -11,7 +11,8 @@ use crate::{Location, SearchEnd};
 pub(super) struct MatchCollector {
     /// The number of matches on this page and before it.
     limit: usize,
-    files: BTreeMap<PathBuf, FileHits>,
+    /// By search order.
+    files: BTreeMap<(bool, PathBuf), FileHits>,
     stored: usize,
     pub(super) total: usize,
     pub(super) total_files: usize,
@@ -34,17 +35,14 @@ impl MatchCollector {
         }
     }
 
-    pub(super) fn needs(&self, path: &Path) -> bool {
-        self.stored < self.limit
-            || self
-                .files
-                .last_key_value()
-                .is_some_and(|(last, _)| path < last.as_path())
+    pub(super) fn needs(&self, (is_other, path): (bool, &Path)) -> bool {
+        let is_before = |last: &(bool, PathBuf)| (is_other, path) < (last.0, last.1.as_path());
+        self.stored < self.limit || self.files.last_key_value().is_some_and(|(last, _)| is_before(last))
     }
 
-    pub(super) fn add(&mut self, path: &Path, hits: FileHits) {
+    pub(super) fn add(&mut self, (is_other, path): (bool, &Path), hits: FileHits) {
         self.stored += hits.matches;
-        self.files.insert(path.to_owned(), hits);
+        self.files.insert((is_other, path.to_owned()), hits);
         while let Some(last) = self.files.last_entry() {
             if self.stored - last.get().matches < self.limit {
                 break;
@@ -57,7 +55,7 @@ impl MatchCollector {
         let mut skip = grep.page.offset;
         let mut room = grep.page.limit;
         let mut files = Vec::new();
-        for (path, hits) in self.files {
+        for ((_, path), hits) in self.files {
             if skip >= hits.matches {
                 skip -= hits.matches;
                 continue;

@@ -59,12 +59,13 @@ impl<'a> FileSearcher<'a> {
         }
     }
 
-    pub(super) fn file(&mut self, path: &Path, file: io::Result<File>) {
+    /// Searches a file, given with its search order.
+    pub(super) fn file(&mut self, place: (bool, &Path), file: io::Result<File>) {
         let Ok(file) = file else {
             self.with_kept(|kept| kept.unreadable += 1);
             return;
         };
-        let keep = self.with_kept(|kept| kept.needs(path));
+        let keep = self.with_kept(|kept| kept.needs(place));
         let mut sink = MatchSink {
             matcher: self.matcher,
             max_line: self.max_line,
@@ -87,7 +88,7 @@ impl<'a> FileSearcher<'a> {
             kept.total += seen;
             kept.total_files += usize::from(seen > 0);
             if hits.matches > 0 {
-                kept.add(path, hits);
+                kept.add(place, hits);
             }
             if let Err(error) = read {
                 match error.kind() {
