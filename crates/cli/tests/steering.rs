@@ -96,7 +96,7 @@ async fn rules_of_deeper_folders_and_instructions_are_told_once_when_a_file_is_f
         &[
             ("AGENTS.md", "Top rule.\n"),
             ("src/deep/CLAUDE.md", "Deep rule.\n"),
-            ("src/deep/AGENTS.md", "Not this one.\n"),
+            ("src/deep/GEMINI.md", "Not this one.\n"),
             ("src/deep/a.rs", "fn a() {}\n"),
             ("src/deep/b.rs", "fn b() {}\n"),
             (

@@ -19,6 +19,6 @@ pub use modes::{ModeCatalog, load_modes};
 pub use origin::{FileOrigin, ReadRefusal, repository_root};
 pub use project::{ContextSettings, DiskContext, RunningJobs};
 pub use prompts::{PROJECT_PROMPTS, SavedPrompt, USER_PROMPTS, saved_prompts};
-pub use rules::RuleSources;
+pub use rules::{RuleSources, RulesFileSelection};
 pub use seen_files::{known_versions, seen_files};
 pub use trust::ProjectTrust;

@@ -6,12 +6,12 @@
 use crate::commands::CommandCatalog;
 use crate::instructions::{InstructionFile, InstructionScope, find_instructions};
 use crate::prompts::saved_prompts;
-use crate::rules::{RuleSources, within_limit};
+use crate::rules::{MAX_TOTAL_BYTES, RuleSources, sent_bytes, within_limit};
 use crate::seen_files::seen_files;
 use prompt::{CommandLookup, DeliveredNotes, Fact, FactDelivery, ProjectContext, RulesFile, UnknownPrompt};
 use session::{Body, Item};
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use workspace::{GitHead, Workspace};
@@ -92,7 +92,9 @@ impl DiskContext {
     pub fn mode_rules(&self, mode: &str) -> Vec<RulesFile> {
         let mut known = lock(&self.mode_rules);
         let rules = known.entry(mode.to_owned());
-        rules.or_insert_with(|| self.sources().mode_rules(mode)).clone()
+        rules
+            .or_insert_with(|| self.current_mode_rules(mode, &self.initial_rules))
+            .clone()
     }
 
     /// The locations of rules.
@@ -118,7 +120,13 @@ impl DiskContext {
             .iter()
             .filter(|file| matches!(file.scope, InstructionScope::Always));
         rules.extend(all.map(|file| file.rules.clone()));
-        within_limit(rules)
+        within_limit(rules, MAX_TOTAL_BYTES)
+    }
+
+    /// The current rules of a mode, within what `others` leave of the total limit.
+    fn current_mode_rules(&self, mode: &str, others: &[RulesFile]) -> Vec<RulesFile> {
+        let used: usize = others.iter().map(sent_bytes).sum();
+        within_limit(self.sources().mode_rules(mode), MAX_TOTAL_BYTES.saturating_sub(used))
     }
 
     /// Reads a file again, by the path shown to the model.
@@ -133,21 +141,18 @@ impl DiskContext {
     }
 
     fn git(&self) -> Option<Fact> {
-        let git = self.workspace.git()?;
-        let head = match git.head {
-            GitHead::Branch(name) => format!("branch {name}"),
-            GitHead::Detached(commit) => format!("detached at {}", commit.chars().take(12).collect::<String>()),
-            GitHead::Unknown => return None,
-        };
-        let dirty = match self.workspace.changed_tracked_files() {
-            None => String::new(),
-            Some(0) => ", no tracked file changed".into(),
-            Some(1) => ", 1 tracked file changed".into(),
-            Some(many) => format!(", {many} tracked files changed"),
-        };
-        Some(Fact {
+        let repositories = self.workspace.repositories();
+        let states = repositories.iter().filter_map(|(folder, repository)| {
+            let state = git_state(folder, &repository.head)?;
+            Some(match *folder == self.workspace.root() {
+                true => state,
+                false => format!("{}: {state}", folder.display()),
+            })
+        });
+        let value = states.collect::<Vec<_>>().join("; ");
+        (!value.is_empty()).then_some(Fact {
             name: "Git",
-            value: head + &dirty,
+            value,
             delivery: FactDelivery::OnChange,
         })
     }
@@ -213,11 +218,8 @@ impl ProjectContext for DiskContext {
             .chain(self.mode_rules(mode))
             .collect();
         let before: HashMap<&PathBuf, &RulesFile> = initial.iter().map(|rules| (&rules.path, rules)).collect();
-        let now: Vec<RulesFile> = self
-            .current_rules()
-            .into_iter()
-            .chain(self.sources().mode_rules(mode))
-            .collect();
+        let mut now = self.current_rules();
+        now.extend(self.current_mode_rules(mode, &now));
         let mut notes: Vec<String> = now
             .iter()
             .filter_map(|rules| known.rules_note(rules, before.get(&rules.path).copied()))
@@ -250,10 +252,11 @@ impl ProjectContext for DiskContext {
                 if lock(&self.folders_without_rules).contains(folder) {
                     continue;
                 }
-                match self.sources().folder_rules(folder) {
-                    Some(rules) => add(&rules),
-                    None => drop(lock(&self.folders_without_rules).insert(folder.to_owned())),
+                let rules = self.sources().folder_rules(folder);
+                if rules.is_empty() {
+                    lock(&self.folders_without_rules).insert(folder.to_owned());
                 }
+                rules.iter().for_each(&mut add);
             }
             let instructions = lock(&self.instructions);
             let applying = instructions
@@ -320,6 +323,23 @@ impl ProjectContext for DiskContext {
     }
 }
 
+/// What is checked out in a folder, and the number of changed files.
+fn git_state(folder: &Path, head: &GitHead) -> Option<String> {
+    let head = match head {
+        GitHead::Branch(name) => format!("branch {name}"),
+        GitHead::Detached(commit) => format!("detached at {}", commit.chars().take(12).collect::<String>()),
+        GitHead::Unknown => return None,
+    };
+    let changed = Workspace::open(folder).ok()?.changed_tracked_files();
+    let changed = match changed {
+        None => String::new(),
+        Some(0) => ", no tracked file changed".into(),
+        Some(1) => ", 1 tracked file changed".into(),
+        Some(many) => format!(", {many} tracked files changed"),
+    };
+    Some(head + &changed)
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic cannot leave the data under these locks inconsistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -332,7 +352,6 @@ mod tests {
     use model::{Message, Part, PartOrigin};
     use session::{ItemId, Time};
     use std::fs;
-    use std::path::Path;
 
     struct Fixture {
         temp: tempfile::TempDir,
@@ -438,10 +457,12 @@ mod tests {
             ]
         );
         assert_eq!(fixture.prompt(), Vec::<String>::new());
+        fixture.put("repo/GEMINI.md", "other");
+        assert_eq!(fixture.prompt(), ["GEMINI.md: other"]);
         fixture.put("repo/.rules", "first");
         assert_eq!(
             fixture.prompt(),
-            [".rules: first", "AGENTS.md: (This file no longer applies.)"]
+            [".rules: first", "GEMINI.md: (This file no longer applies.)"]
         );
     }
 

@@ -1,34 +1,45 @@
 //! Locates and reads rules files.
 //!
 //! Rules are ordered from general to specific, because a later rule outweighs an earlier one: the user's own rules, then for
-//! each folder of the project its rules file, from the repository root down, then its `.roo/rules` and `.hew/rules`, then those
+//! each folder of the project its rules files, from the repository root down, then its `.roo/rules` and `.hew/rules`, then those
 //! of the mode. Rules in deeper folders are added when a file there is read or changed.
 
 use crate::origin::{FileOrigin, repository_root};
-use prompt::RulesFile;
+use prompt::{MAX_RULES_FILE_BYTES, RulesFile};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
 
-/// Names of rules files; the first one in a folder is used.
+/// Names of the rules file that agents share; the first one in a folder is used.
+const SHARED_NAMES: &[&str] = &["AGENTS.md", "AGENT.md"];
+/// Names of the rules files of single agents; the first one in a folder is used, after the shared one. A folder of such a
+/// name contains several files.
 const NAMES: &[&str] = &[
     ".rules",
     ".cursorrules",
     ".windsurfrules",
-    ".clinerules",
+    ROO_FILE,
+    CLINE_NAME,
     ".github/copilot-instructions.md",
     "CLAUDE.md",
-    "AGENT.md",
-    "AGENTS.md",
     "GEMINI.md",
+    "rules.md",
 ];
+/// Names of rules files that are not shared with others; all of them are used.
+const LOCAL_NAMES: &[&str] = &["AGENTS.local.md", "CLAUDE.local.md"];
+/// Roo Code's rules file, which it uses only without rules folders.
+const ROO_FILE: &str = ".roorules";
+/// Cline's rules file or folder.
+const CLINE_NAME: &str = ".clinerules";
+/// Subfolders of `.clinerules` that contain no rules.
+const CLINE_OTHERS: &[&str] = &["workflows", "hooks", "skills"];
 /// Folders in a project that contain rules folders, in increasing precedence.
-const RULE_HOMES: &[&str] = &[".roo", ".hew"];
+const RULE_HOMES: [&str; 2] = [".roo", ".hew"];
 /// Maximum bytes read from a file; the prompt truncates long rules further.
 const MAX_BYTES: u64 = 256 * 1024;
 /// Maximum bytes of all rules together; only the paths of the others are included.
-const MAX_TOTAL_BYTES: usize = 128 * 1024;
+pub(crate) const MAX_TOTAL_BYTES: usize = 128 * 1024;
 /// Maximum depth of imports.
 const MAX_IMPORTS: usize = 3;
 /// Maximum number of files read from a rules folder.
@@ -56,11 +67,23 @@ const TEMPORARY_SUFFIXES: &[&str] = &[
     "~",
 ];
 
+/// The rules files of a folder that are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RulesFileSelection {
+    /// The first shared one and the first other one.
+    First,
+    /// All of them.
+    All,
+}
+
 /// The locations of rules.
 #[derive(Debug, Clone)]
 pub struct RuleSources {
     /// The user's configuration folder.
     pub user_config: Option<PathBuf>,
+    /// The user's home folder, for the rules of Roo Code.
+    home: Option<PathBuf>,
+    selection: RulesFileSelection,
     /// The folders of the project, the main one first, each with the root of its repository.
     roots: Vec<(Workspace, PathBuf)>,
 }
@@ -80,8 +103,20 @@ impl RuleSources {
         });
         RuleSources {
             user_config,
+            home: None,
+            selection: RulesFileSelection::First,
             roots: roots.collect(),
         }
+    }
+
+    /// Adds the rules in the user's home folder.
+    pub fn with_home(self, home: Option<PathBuf>) -> Self {
+        RuleSources { home, ..self }
+    }
+
+    /// Selects the rules files of each folder.
+    pub fn with_selection(self, selection: RulesFileSelection) -> Self {
+        RuleSources { selection, ..self }
     }
 
     /// The main folder of the project.
@@ -117,16 +152,12 @@ impl RuleSources {
     pub fn rules(&self) -> Vec<RulesFile> {
         let own = self.user_config.as_deref();
         let mut found: Vec<RulesFile> = own
-            .and_then(|own| self.first_of(own, FileOrigin::User))
-            .into_iter()
-            .collect();
-        found.extend(
-            own.iter()
-                .flat_map(|own| self.folder(&own.join("rules"), FileOrigin::User)),
-        );
+            .map(|own| self.rules_files(own, FileOrigin::User, self.selection))
+            .unwrap_or_default();
+        found.extend(self.user_folders("rules"));
         for ((root, origin), (_, top)) in self.projects().zip(&self.roots) {
             let folders = folders(root, top).into_iter();
-            found.extend(folders.filter_map(|folder| self.first_of(folder, origin)));
+            found.extend(folders.flat_map(|folder| self.rules_files(folder, origin, self.selection)));
             let homes = RULE_HOMES.iter().map(|home| root.join(home).join("rules"));
             found.extend(homes.flat_map(|home| self.folder(&home, origin)));
         }
@@ -141,13 +172,16 @@ impl RuleSources {
         let mut warnings = Vec::new();
         for ((root, origin), (_, top)) in self.projects().zip(&self.roots) {
             for folder in folders(root, top) {
-                let mut found = NAMES.iter().filter_map(|name| self.read(&folder.join(name), origin));
-                let Some(first) = found.next() else { continue };
-                let others = found.filter(|other| !first.text.contains(other.text.trim()));
-                warnings.extend(others.map(|other| {
-                    let (first, other) = (first.path.display(), other.path.display());
+                let used = self.rules_files(folder, origin, self.selection);
+                let mut others = self.rules_files(folder, origin, RulesFileSelection::All);
+                others.retain(|other| !used.iter().any(|used| has_lines(&used.text, &other.text)));
+                let used: Vec<String> = used.iter().map(|used| used.path.display().to_string()).collect();
+                let verb = if used.len() == 1 { "is" } else { "are" };
+                warnings.extend(others.iter().map(|other| {
                     format!(
-                        "{first} is used and {other} is ignored; a line `@FILE` in a rules file includes another file"
+                        "{} {verb} used and {} is ignored; `rules = \"all\"` in the configuration uses all rules files",
+                        used.join(" and "),
+                        other.path.display()
                     )
                 }));
             }
@@ -163,12 +197,26 @@ impl RuleSources {
             return Vec::new();
         }
         let name = format!("rules-{mode}");
-        let homes: Vec<String> = RULE_HOMES.iter().map(|home| format!("{home}/{name}")).collect();
-        let homes: Vec<&str> = homes.iter().map(String::as_str).collect();
-        let folders = self.settings_folders(&name, &homes);
+        let mut found = self.user_folders(&name);
+        for (root, origin) in self.projects() {
+            let [roo, hew] = RULE_HOMES.map(|home| self.folder(&root.join(home).join(&name), origin));
+            if roo.is_empty() {
+                let single = [ROO_FILE, CLINE_NAME].map(|file| root.join(format!("{file}-{mode}")));
+                let mut single = single.iter().map(|path| self.file_or_folder(path, origin));
+                found.extend(single.find(|rules| !rules.is_empty()).unwrap_or_default());
+            }
+            found.extend(roo.into_iter().chain(hew));
+        }
+        found
+    }
+
+    /// The rules in the user's folders of this name.
+    fn user_folders(&self, name: &str) -> Vec<RulesFile> {
+        let roo = self.home.as_ref().map(|home| home.join(".roo").join(name));
+        let own = self.user_config.as_ref().map(|own| own.join(name));
+        let folders = roo.into_iter().chain(own);
         folders
-            .into_iter()
-            .flat_map(|(home, origin)| self.folder(&home, origin))
+            .flat_map(|folder| self.folder(&folder, FileOrigin::User))
             .collect()
     }
 
@@ -186,22 +234,52 @@ impl RuleSources {
         folders
     }
 
-    /// The rules file of a folder of the project.
-    pub fn folder_rules(&self, folder: &Path) -> Option<RulesFile> {
-        let (_, origin) = self.projects().find(|(root, _)| folder.starts_with(root))?;
-        self.first_of(folder, origin)
+    /// The rules files of a folder of the project.
+    pub fn folder_rules(&self, folder: &Path) -> Vec<RulesFile> {
+        let project = self.projects().find(|(root, _)| folder.starts_with(root));
+        project.map_or_else(Vec::new, |(_, origin)| self.rules_files(folder, origin, self.selection))
     }
 
     /// Reads a rules file again, by the path shown to the model.
     pub fn reread(&self, path: &str) -> Option<RulesFile> {
         let path = self.root().join(path);
-        let is_rules = NAMES.iter().any(|name| path.ends_with(name));
+        let mut names = [SHARED_NAMES, NAMES, LOCAL_NAMES].into_iter().flatten();
+        let is_rules = names.any(|name| path.ends_with(name)) || path.iter().any(|part| part == CLINE_NAME);
         let (_, origin) = self.projects().find(|(root, _)| path.starts_with(root))?;
         if is_rules { self.read(&path, origin) } else { None }
     }
 
-    fn first_of(&self, folder: &Path, origin: FileOrigin<'_>) -> Option<RulesFile> {
-        NAMES.iter().find_map(|name| self.read(&folder.join(name), origin))
+    /// The rules files of a folder, without those that are part of another one.
+    fn rules_files(&self, folder: &Path, origin: FileOrigin<'_>, selection: RulesFileSelection) -> Vec<RulesFile> {
+        let has_roo_rules = || !settings_files(&folder.join(".roo/rules"), origin).is_empty();
+        let read = |name: &&str| match *name == ROO_FILE && has_roo_rules() {
+            true => Vec::new(),
+            false => self.file_or_folder(&folder.join(name), origin),
+        };
+        let mut found: Vec<RulesFile> = Vec::new();
+        for names in [SHARED_NAMES, NAMES] {
+            let mut present = names.iter().map(read).filter(|rules| !rules.is_empty());
+            match selection {
+                RulesFileSelection::First => found.extend(present.next().into_iter().flatten()),
+                RulesFileSelection::All => found.extend(present.flatten()),
+            }
+        }
+        found.extend(LOCAL_NAMES.iter().flat_map(read));
+        let is_repeated = |at: usize| {
+            let text = found[at].text.trim();
+            let mut others = found.iter().enumerate().filter(|(other, _)| *other != at);
+            others.any(|(other, rules)| has_lines(&rules.text, text) && (other < at || rules.text.trim() != text))
+        };
+        let repeated: Vec<bool> = (0..found.len()).map(is_repeated).collect();
+        let all = found.into_iter().zip(repeated);
+        all.filter(|(_, repeated)| !repeated).map(|(rules, _)| rules).collect()
+    }
+
+    fn file_or_folder(&self, path: &Path, origin: FileOrigin<'_>) -> Vec<RulesFile> {
+        match path.is_dir() {
+            true => self.folder(path, origin),
+            false => self.read(path, origin).into_iter().collect(),
+        }
     }
 
     fn read(&self, path: &Path, origin: FileOrigin<'_>) -> Option<RulesFile> {
@@ -214,9 +292,20 @@ impl RuleSources {
 
     /// All rules in a folder, sorted by file name.
     fn folder(&self, folder: &Path, origin: FileOrigin<'_>) -> Vec<RulesFile> {
-        let paths = settings_files(folder, origin);
-        paths.into_iter().filter_map(|path| self.read(&path, origin)).collect()
+        let has_others = folder.ends_with(CLINE_NAME);
+        let is_other =
+            |path: &PathBuf| has_others && CLINE_OTHERS.iter().any(|other| path.starts_with(folder.join(other)));
+        let paths = settings_files(folder, origin).into_iter();
+        paths
+            .filter(|path| !is_other(path))
+            .filter_map(|path| self.read(&path, origin))
+            .collect()
     }
+}
+
+/// Whether the lines of `part` are part of a text.
+fn has_lines(text: &str, part: &str) -> bool {
+    format!("\n{}\n", text.trim()).contains(&format!("\n{}\n", part.trim()))
 }
 
 /// The folders with rules files that always apply, the outermost first.
@@ -227,9 +316,9 @@ fn folders<'a>(root: &'a Path, top: &Path) -> Vec<&'a Path> {
 }
 
 /// Replaces the text of rules that exceed the total limit by a note.
-pub(crate) fn within_limit(rules: Vec<RulesFile>) -> Vec<RulesFile> {
-    let mut left = MAX_TOTAL_BYTES;
-    let fit = rules.into_iter().map(|rules| match left.checked_sub(rules.text.len()) {
+pub(crate) fn within_limit(rules: Vec<RulesFile>, limit: usize) -> Vec<RulesFile> {
+    let mut left = limit;
+    let fit = rules.into_iter().map(|rules| match left.checked_sub(sent_bytes(&rules)) {
         Some(rest) => {
             left = rest;
             rules
@@ -241,6 +330,11 @@ pub(crate) fn within_limit(rules: Vec<RulesFile>) -> Vec<RulesFile> {
         },
     });
     fit.collect()
+}
+
+/// The bytes of a rules file in the prompt.
+pub(crate) fn sent_bytes(rules: &RulesFile) -> usize {
+    rules.text.len().min(MAX_RULES_FILE_BYTES)
 }
 
 /// Reads a file. A line with only `@path` includes that file, as in other agents.
@@ -332,6 +426,7 @@ mod tests {
             let more: Vec<PathBuf> = more.iter().map(|root| self.temp.path().join(root)).collect();
             let workspace = Workspace::open(&self.temp.path().join(root)).unwrap();
             RuleSources::new(&workspace.with(&more).unwrap(), Some(self.temp.path().join("home")))
+                .with_home(Some(self.temp.path().join("user")))
         }
     }
 
@@ -357,28 +452,115 @@ mod tests {
         let hidden = shadowed(&[
             ("repo/CLAUDE.md", "one"),
             ("repo/AGENTS.md", "two"),
-            ("repo/a/.rules", "three"),
+            ("repo/GEMINI.md", "three"),
+            ("repo/a/.rules", "four"),
         ]);
         assert_eq!(hidden.len(), 1, "{hidden:?}");
-        assert!(hidden[0].contains("CLAUDE.md is used"), "{hidden:?}");
-        assert!(hidden[0].contains("AGENTS.md is ignored"), "{hidden:?}");
+        assert!(hidden[0].contains("AGENTS.md and "), "{hidden:?}");
+        assert!(hidden[0].contains("CLAUDE.md are used and "), "{hidden:?}");
+        assert!(hidden[0].contains("GEMINI.md is ignored"), "{hidden:?}");
         assert_eq!(
-            shadowed(&[("repo/CLAUDE.md", "one"), ("repo/AGENTS.md", "one\n")]),
+            shadowed(&[("repo/CLAUDE.md", "one"), ("repo/GEMINI.md", "one\n")]),
             [""; 0]
         );
         assert_eq!(
-            shadowed(&[("repo/CLAUDE.md", "@AGENTS.md"), ("repo/AGENTS.md", "two")]),
+            shadowed(&[("repo/CLAUDE.md", "@GEMINI.md"), ("repo/GEMINI.md", "two")]),
             [""; 0]
         );
     }
 
     #[test]
-    fn the_first_rules_file_of_a_folder_in_zeds_order_is_used() {
-        let mut files: Vec<(String, &str)> = NAMES.iter().map(|name| (format!("repo/{name}"), *name)).collect();
-        while !files.is_empty() {
-            let fixture: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-            assert_eq!(Fixture::new(&fixture).find("repo", "code"), [files[0].1]);
-            files.remove(0);
+    fn the_shared_rules_file_and_the_first_other_one_are_used_or_all() {
+        let mut names: Vec<&str> = NAMES.to_vec();
+        while !names.is_empty() {
+            let mut files: Vec<(String, &str)> = names.iter().map(|name| (format!("repo/{name}"), *name)).collect();
+            files.push(("repo/AGENT.md".into(), "agent"));
+            files.push(("repo/AGENTS.md".into(), "agents"));
+            files.push(("repo/AGENTS.local.md".into(), "mine"));
+            let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            let fixture = Fixture::new(&files);
+            assert_eq!(fixture.find("repo", "code"), ["agents", names[0], "mine"]);
+            let all = fixture.sources("repo", &[]).with_selection(RulesFileSelection::All);
+            let all: Vec<String> = all.rules().into_iter().map(|rules| rules.text).collect();
+            let expected: Vec<&str> = ["agents", "agent"]
+                .into_iter()
+                .chain(names.iter().copied())
+                .chain(["mine"])
+                .collect();
+            assert_eq!(all, expected);
+            names.remove(0);
+        }
+    }
+
+    #[test]
+    fn rules_files_with_the_same_text_are_used_once() {
+        for (claude, expected) in [
+            ("the rules\n", vec!["the rules"]),
+            ("before\n@AGENTS.md", vec!["before\nthe rules"]),
+            ("other", vec!["the rules", "other"]),
+        ] {
+            let fixture = Fixture::new(&[("repo/AGENTS.md", "the rules"), ("repo/CLAUDE.md", claude)]);
+            assert_eq!(fixture.find("repo", "code"), expected, "{claude}");
+        }
+    }
+
+    #[test]
+    fn the_rules_of_roo_code_and_cline_are_found() {
+        // The files, and the rules in the mode `code`.
+        type Files<'a> = &'a [(&'a str, &'a str)];
+        let cases: [(Files<'_>, &[&str]); 8] = [
+            (&[(".roorules", "roo"), (".clinerules", "cline")], &["roo"]),
+            (
+                &[
+                    (".roorules", "legacy"),
+                    (".roo/rules/a.md", "roo"),
+                    (".clinerules", "cline"),
+                ],
+                &["cline", "roo"],
+            ),
+            (
+                &[
+                    (".clinerules/02-b.md", "b"),
+                    (".clinerules/01-a.md", "a"),
+                    (".clinerules/workflows/w.md", "workflow"),
+                    ("AGENTS.md", "agents"),
+                ],
+                &["agents", "a", "b"],
+            ),
+            (
+                &[
+                    (".roorules-code", "roo"),
+                    (".clinerules-code", "cline"),
+                    (".roorules-ask", "no"),
+                ],
+                &["roo"],
+            ),
+            (&[(".clinerules-code", "cline"), (".roorules-code", " ")], &["cline"]),
+            (&[(".clinerules-code/x.md", "cline")], &["cline"]),
+            (
+                &[(".roorules-code", "legacy"), (".roo/rules-code/x.md", "roo")],
+                &["roo"],
+            ),
+            (
+                &[
+                    ("../user/.roo/rules/u.md", "user"),
+                    ("../user/.roo/rules-code/m.md", "user mode"),
+                    ("../home/rules-code/h.md", "hew mode"),
+                    ("rules.md", "file"),
+                ],
+                &["user", "file", "user mode", "hew mode"],
+            ),
+        ];
+        for (files, expected) in cases {
+            let files: Vec<(String, &str)> = files
+                .iter()
+                .map(|(path, text)| match path.strip_prefix("../") {
+                    Some(path) => (path.to_owned(), *text),
+                    None => (format!("repo/{path}"), *text),
+                })
+                .collect();
+            let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            assert_eq!(Fixture::new(&files).find("repo", "code"), expected, "{files:?}");
         }
     }
 
@@ -390,7 +572,6 @@ mod tests {
             ("repo/.hew/rules/deep/a.md", "hew"),
             ("repo/.hew/rules/b.md.swp", "suffix"),
             ("repo/.hew/rules-architect/m.md", "for architects"),
-            ("repo/.clinerules/x.md", "a folder is no rules file"),
         ]);
         assert_eq!(fixture.find("repo", "code"), ["file", "roo", "hew"]);
         assert_eq!(
@@ -404,7 +585,7 @@ mod tests {
         let fixture = Fixture::new(&[
             ("repo/AGENTS.md", "main"),
             ("other/CLAUDE.md", "other"),
-            ("other/AGENTS.md", "not this one"),
+            ("other/GEMINI.md", "not this one"),
             ("other/.hew/rules/a.md", "other rule"),
             ("other/.hew/rules-ask/m.md", "other mode"),
         ]);
@@ -422,7 +603,7 @@ mod tests {
         let fixture = Fixture::new(&[
             ("repo/AGENTS.md", "top"),
             ("repo/a/CLAUDE.md", "a"),
-            ("repo/a/AGENTS.md", "not this one"),
+            ("repo/a/GEMINI.md", "not this one"),
             ("repo/a/b/AGENTS.md", "b"),
             ("repo/a/b/x.rs", ""),
         ]);
@@ -431,7 +612,7 @@ mod tests {
         let found = sources
             .nested_folders(&file)
             .into_iter()
-            .filter_map(|folder| sources.folder_rules(folder));
+            .flat_map(|folder| sources.folder_rules(folder));
         assert_eq!(found.map(|rules| rules.text).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(sources.nested_folders(Path::new("/elsewhere/x")), Vec::<&Path>::new());
         assert_eq!(
@@ -447,9 +628,9 @@ mod tests {
             ("secret.md", "secret"),
             (
                 "repo/CLAUDE.md",
-                "first\n@AGENTS.md\n@../secret.md\n@CLAUDE.md\nmail @me now",
+                "first\n@shared.md\n@../secret.md\n@CLAUDE.md\nmail @me now",
             ),
-            ("repo/AGENTS.md", "the rules\n@CLAUDE.md"),
+            ("repo/shared.md", "the rules\n@CLAUDE.md"),
         ]);
         let text = fixture.find("repo", "code").remove(0);
         assert!(
@@ -469,9 +650,15 @@ mod tests {
             path: name.into(),
             text: "x".repeat(bytes),
         };
-        let fit = within_limit(vec![rules("a", 100_000), rules("b", 100_000), rules("c", 10)]);
-        assert_eq!((fit[0].text.len(), fit[2].text.len()), (100_000, 10));
-        assert!(fit[1].text.contains("exceed the size limit"), "{}", fit[1].text);
+        // The prompt cuts each file to 32 KiB, so three large ones fit.
+        let large = ["a", "b", "c"].map(|name| rules(name, 200_000));
+        let all = large
+            .into_iter()
+            .chain([rules("d", 32_758), rules("e", 11), rules("f", 10)]);
+        let fit = within_limit(all.collect(), MAX_TOTAL_BYTES);
+        let sizes: Vec<usize> = fit.iter().map(|rules| rules.text.len()).collect();
+        assert_eq!((&sizes[..4], sizes[5]), (&[200_000, 200_000, 200_000, 32_758][..], 10));
+        assert!(fit[4].text.contains("exceed the size limit"), "{}", fit[4].text);
     }
 
     #[cfg(unix)]

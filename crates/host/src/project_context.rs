@@ -4,7 +4,10 @@ use crate::config::{Config, LoadedConfig};
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::{paths, permissions};
-use context::{CommandCatalog, ContextSettings, DiskContext, ModeCatalog, ProjectTrust, RuleSources, SavedPrompt};
+use context::{
+    CommandCatalog, ContextSettings, DiskContext, ModeCatalog, ProjectTrust, RuleSources, RulesFileSelection,
+    SavedPrompt,
+};
 use prompt::{CommandLookup, SlashCommand};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +40,7 @@ pub fn project_context(
         reminder: config.reminder.clone(),
         file_readers: toolbox::all_names_in(tool::ToolSet::FileReader),
     };
-    let catalog = command_catalog(workspace, trust, env);
+    let catalog = command_catalog(workspace, config.rules.into(), trust, env);
     Arc::new(DiskContext::new(
         workspace,
         catalog,
@@ -74,12 +77,25 @@ pub fn resolve_command(name: &str, root: &Path, loaded: &LoadedConfig, env: &Pro
 
 fn open_catalog(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<CommandCatalog> {
     let (permissions, _) = permissions::load(&loaded.layers, loaded.trust, root, env);
-    Ok(command_catalog(&open_workspace(root, &permissions)?, loaded.trust, env))
+    let workspace = open_workspace(root, &permissions)?;
+    Ok(command_catalog(
+        &workspace,
+        loaded.config.rules.into(),
+        loaded.trust,
+        env,
+    ))
 }
 
-fn command_catalog(workspace: &Workspace, trust: ProjectTrust, env: &ProcessEnv) -> CommandCatalog {
+fn command_catalog(
+    workspace: &Workspace,
+    selection: RulesFileSelection,
+    trust: ProjectTrust,
+    env: &ProcessEnv,
+) -> CommandCatalog {
     CommandCatalog {
-        sources: RuleSources::new(workspace, user_config_folder(env)),
+        sources: RuleSources::new(workspace, user_config_folder(env))
+            .with_home(paths::home_dir(env))
+            .with_selection(selection),
         home: paths::home_dir(env),
         skills: paths::skill_dirs(workspace.root(), env),
         trust,

@@ -51,6 +51,8 @@ config_table! {
         image_model: Option<String> [env: Some("HEW_IMAGE_MODEL"), project: OwnProvider],
         /// The language in which the model answers, such as `German`. Without it, the language of your prompts.
         language: Option<String> [env: Some("HEW_LANGUAGE"), project: Allow],
+        /// Which rules files of a folder are used.
+        rules: RulesFiles [env: Some("HEW_RULES"), project: Allow] = RulesFiles::First,
         /// A short text that is appended to each of your prompts.
         reminder: Option<String> [project: Allow],
         /// Additional directories of the project, such as `["../lib", "~/notes"]`. The lists of all layers are
@@ -218,6 +220,16 @@ impl PermissionLevel {
     }
 }
 
+/// Which rules files of a folder are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum RulesFiles {
+    /// `AGENTS.md` and the first other one
+    First,
+    /// All of them
+    All,
+}
+
 /// How models call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -261,6 +273,15 @@ impl From<PermissionLevel> for policy::AccessLevel {
             PermissionLevel::ReadOnly => policy::AccessLevel::ReadOnly,
             PermissionLevel::Workspace => policy::AccessLevel::Workspace,
             PermissionLevel::Full => policy::AccessLevel::Full,
+        }
+    }
+}
+
+impl From<RulesFiles> for context::RulesFileSelection {
+    fn from(files: RulesFiles) -> Self {
+        match files {
+            RulesFiles::First => context::RulesFileSelection::First,
+            RulesFiles::All => context::RulesFileSelection::All,
         }
     }
 }
