@@ -40,6 +40,7 @@ impl Scheduler {
             (Command::SetEffort { effort }, _) => self.env.inbox.set_effort(effort),
             (Command::SetEditApproval { mode }, _) => self.env.policy.set_edit_approval(mode),
             (Command::Revoke { rule }, _) => self.revoke(&rule).await,
+            (Command::Editor { view }, _) => self.env.inbox.set_editor(view),
             (Command::HoldPrompts { messages }, _) => self.held.set(&self.env, messages),
             (Command::Answer { question, answer }, _) => self.env.inbox.answer(question, answer),
             (Command::SetModel { name }, _) => match (self.env.config.models)(&name) {

@@ -2,7 +2,7 @@
 
 use crate::prompts::PendingPrompt;
 use model::{Effort, Model};
-use session::{Answer, QuestionId};
+use session::{Answer, EditorView, QuestionId};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -24,6 +24,7 @@ struct InboxState {
     effort: Option<Option<Effort>>,
     mode: Option<String>,
     compaction: Option<Option<String>>,
+    editor: EditorView,
     notifications: VecDeque<ToolNotification>,
     /// The number of notifications that the actor has not seen.
     unseen: usize,
@@ -110,6 +111,15 @@ impl Inbox {
 
     pub(crate) fn take_mode(&self) -> Option<String> {
         self.lock().mode.take()
+    }
+
+    pub(crate) fn set_editor(&self, view: EditorView) {
+        self.lock().editor = view;
+    }
+
+    /// What the user's editor shows.
+    pub(crate) fn editor(&self) -> EditorView {
+        self.lock().editor.clone()
     }
 
     /// Requests a compaction.

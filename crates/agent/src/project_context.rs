@@ -6,12 +6,18 @@
 use crate::session::{Environment, Session};
 use model::{Part, PartOrigin};
 use prompt::{DeliveredNotes, Fact, FactDelivery, ProjectContext};
-use session::{Body, Item, Todo};
+use session::{Body, EditorView, Item, Todo};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The number of items after which an open todo list is repeated with a prompt.
 const TODO_LOOKBACK: usize = 60;
+/// The name of the fact with the file in the user's editor.
+const EDITOR_FILE: &str = "Open in the user's editor";
+/// The name of the fact with the diagnostics in the user's editor.
+const EDITOR_DIAGNOSTICS: &str = "Diagnostics in the user's editor";
+/// The maximum number of the editor's diagnostics to include.
+const MAX_DIAGNOSTICS: usize = 20;
 /// The maximum number of todos to repeat.
 const MAX_TODOS: usize = 20;
 
@@ -101,7 +107,8 @@ impl Session {
         let is_once = |fact: &Fact| fact.delivery == FactDelivery::Once;
         let place = facts.iter().position(is_once).unwrap_or(facts.len());
         let todos = todo_fact(&self.conversation.todos, &self.conversation.items);
-        facts.splice(place..place, todos);
+        let editor = editor_facts(&self.env.inbox.editor(), &delivered);
+        facts.splice(place..place, todos.into_iter().chain(editor));
         let rules = rules.into_iter().map(|text| Part::with_origin(text, PartOrigin::Rules));
         let facts = delivered.facts_note(&facts);
         let facts = facts.map(|text| Part::with_origin(text, PartOrigin::Environment));
@@ -124,6 +131,30 @@ fn todo_fact(todos: &[Todo], items: &[Arc<Item>]) -> Option<Fact> {
         value: todo_list(todos),
         delivery: FactDelivery::OnChange,
     })
+}
+
+/// The active file and the diagnostics of the user's editor. Once delivered, the absence of them is a fact too.
+fn editor_facts(view: &EditorView, delivered: &DeliveredNotes) -> Vec<Fact> {
+    let file = view.file.as_ref().map(|file| match &view.lines {
+        Some(lines) if lines.start() == lines.end() => format!("{}, line {} selected", file.display(), lines.start()),
+        Some(lines) => format!("{}, lines {}-{} selected", file.display(), lines.start(), lines.end()),
+        None => file.display().to_string(),
+    });
+    let mut diagnostics: Vec<String> = view.diagnostics.iter().take(MAX_DIAGNOSTICS).cloned().collect();
+    if view.diagnostics.len() > MAX_DIAGNOSTICS {
+        diagnostics.push(format!("and {} more", view.diagnostics.len() - MAX_DIAGNOSTICS));
+    }
+    let diagnostics = (!diagnostics.is_empty()).then(|| diagnostics.join("; "));
+    let values = [(EDITOR_FILE, file), (EDITOR_DIAGNOSTICS, diagnostics)];
+    let facts = values.into_iter().filter_map(|(name, value)| {
+        let value = value.or_else(|| delivered.has_fact(name).then(|| "none".into()))?;
+        Some(Fact {
+            name,
+            value: value.replace('\n', " "),
+            delivery: FactDelivery::OnChange,
+        })
+    });
+    facts.collect()
 }
 
 fn todo_list(todos: &[Todo]) -> String {

@@ -8,7 +8,7 @@ mod wire;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use testkit::{Hew, Output, ParsedRequest, Project, Script, Server, Turn, TurnOrder};
+use testkit::{Hew, Output, Pace, ParsedRequest, Project, Script, Server, Turn, TurnOrder};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 /// Other agents take their time to start on a busy machine.
@@ -279,6 +279,86 @@ async fn commands_that_nothing_confines_run_in_the_editor_and_its_mcp_servers_ar
         "{results:?}"
     );
     assert!(results[2].starts_with("plain did first"), "{results:?}");
+}
+
+#[tokio::test]
+async fn a_prompt_during_a_turn_steers_it_and_edits_are_shown_while_they_are_written() {
+    let Some(python) = python() else { return };
+    let script = Script::dynamic(|seen| {
+        let is_steered = seen
+            .messages
+            .iter()
+            .any(|message| message.text.contains("and also this"));
+        let is_edited = seen.calls().any(|call| call.name == "edit_file");
+        match (seen.results().count(), is_steered, is_edited) {
+            (0, _, _) => Turn::calls("read_file", json!({"path": "a.txt"})),
+            (number, false, _) => Turn::calls("terminal", json!({"command": format!("echo {number}; sleep 0.2")})),
+            (_, true, false) => Turn::calls(
+                "edit_file",
+                json!({"path": "a.txt", "old_text": "three\nfour\nfive", "new_text": "drei\nvier\nfuenf und mehr"}),
+            )
+            .pace(Pace::with_delta_bytes(4)),
+            (_, true, true) => Turn::text("Done."),
+        }
+    });
+    let files = [("a.txt", "one\ntwo\nthree\nfour\nfive\n"), ("b.txt", "see b\n")];
+    let driven = drive(script, &files, |base, log, root| {
+        configure(base.home(), "title = false\n");
+        wired(base.env("STEER", "yes"), log, root, &python).args(["-m", MODEL])
+    })
+    .await;
+    let (report, root) = (&driven.report, driven.project.root());
+    assert_eq!(report["stops"], json!(["end_turn", "end_turn"]));
+    assert!(driven.project.read("a.txt").unwrap().contains("fuenf und mehr"));
+
+    let seen = driven.server.main_requests().last().unwrap().parsed().unwrap();
+    let prompt = &seen.messages[0].text;
+    assert!(
+        prompt.starts_with("@b.txt please\n") && prompt.contains("see b"),
+        "{prompt}"
+    );
+    for fact in [
+        "Open in the user's editor: a.txt, lines 1-2 selected",
+        "Diagnostics in the user's editor: a.txt:2 error: wrong",
+    ] {
+        assert!(prompt.contains(fact), "{prompt}");
+    }
+    let steered = seen
+        .messages
+        .iter()
+        .position(|message| message.text.contains("and also this"));
+    assert!(
+        steered.is_some_and(|at| at > 1 && at + 1 < seen.messages.len()),
+        "{:#?}",
+        seen.messages
+    );
+
+    let updates = &report["updates"];
+    let edit = of(updates, "tool_call")
+        .into_iter()
+        .find(|call| call["kind"] == "edit")
+        .unwrap();
+    let id = &edit["toolCallId"];
+    let own: Vec<&Value> = of(updates, "tool_call_update")
+        .into_iter()
+        .filter(|update| update["toolCallId"] == *id)
+        .collect();
+    let place = json!([{"path": root.join("a.txt"), "line": 3}]);
+    let lengths: Vec<usize> = own
+        .iter()
+        .take_while(|update| update["status"] != "completed")
+        .filter(|update| update["content"][0]["type"] == "diff")
+        .map(|update| {
+            assert_eq!(update["locations"], place, "{update}");
+            update["content"][0]["newText"].as_str().unwrap().len()
+        })
+        .collect();
+    assert!(
+        lengths.len() > 1 && lengths.is_sorted() && lengths[0] < *lengths.last().unwrap(),
+        "{lengths:?}"
+    );
+    let done = own.iter().find(|update| update["status"] == "completed").unwrap();
+    assert_eq!(done["locations"], place, "{done}");
 }
 
 #[tokio::test]

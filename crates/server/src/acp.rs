@@ -2,6 +2,7 @@
 
 mod buffers;
 mod editor_session;
+mod editor_view;
 mod events;
 mod host;
 mod options;

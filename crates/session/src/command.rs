@@ -4,6 +4,8 @@ use crate::{Body, ItemId, QuestionId, SessionId};
 use model::Message;
 use policy::GrantScope;
 use serde_json::Value;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 /// Commands: what a front end requests of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +79,11 @@ pub enum Command {
         /// The queued prompts, in order.
         messages: Vec<Message>,
     },
+    /// What the user's editor shows now; the model is informed with the next prompt.
+    Editor {
+        /// The active file and its diagnostics.
+        view: EditorView,
+    },
     /// Continues the interrupted turn without a new prompt.
     Continue,
     /// Forwards a command to a subtask, at any depth.
@@ -90,6 +97,17 @@ pub enum Command {
     Finish,
     /// Ends the session after the running turn.
     Close,
+}
+
+/// What the user's editor shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EditorView {
+    /// The active file, relative to the project if it is inside.
+    pub file: Option<PathBuf>,
+    /// The selected lines, from 1.
+    pub lines: Option<RangeInclusive<usize>>,
+    /// The diagnostics that the editor shows, such as `src/a.rs:3 error: expected an expression`.
+    pub diagnostics: Vec<String>,
 }
 
 /// What happens to a prompt if a turn is running.

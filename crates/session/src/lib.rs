@@ -17,7 +17,7 @@ mod store;
 mod user_text;
 
 pub use change::{Change, ChangeCount, FileKind, FileVersion, describe_restored, net_changes, same_version};
-pub use command::{Answer, Command, Delivery};
+pub use command::{Answer, Command, Delivery, EditorView};
 pub use event::{
     Event, ItemDelta, ItemStart, Limit, NoticeLevel, PreviewState, PreviewUpdate, Question, QuestionSubject, TextOp,
     Totals, TurnEnd,

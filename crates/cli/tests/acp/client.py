@@ -131,6 +131,19 @@ async def main():
             print(json.dumps(report))
             return
 
+        if os.environ.get("STEER") == "yes":
+            shown = {"sessionId": name, "file": f"{root}/a.txt", "lines": [1, 2]}
+            found = {"line": 2, "severity": "error", "message": "wrong"}
+            await agent.ext_notification("hew/editor", {**shown, "diagnostics": [found]})
+            link = acp.resource_link_block(name="b.txt", uri=f"file://{root}/b.txt")
+            first = asyncio.create_task(agent.prompt(session_id=name, prompt=[link, acp.text_block("please")]))
+            await editor.running.wait()
+            second = agent.prompt(session_id=name, prompt=[acp.text_block("and also this")])
+            report["stops"] = [answer.stop_reason for answer in await asyncio.gather(first, second)]
+            report["updates"] = editor.take()
+            print(json.dumps(report))
+            return
+
         if os.environ.get("KILL") == "yes":
             going = asyncio.create_task(prompt(name, "Take your time."))
             await editor.running.wait()

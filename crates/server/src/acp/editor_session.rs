@@ -14,6 +14,7 @@ use serde_json::Value;
 use session::{Command, Delivery, NoticeLevel, SessionId, TurnEnd};
 use tokio::sync::{mpsc, oneshot};
 
+use super::editor_view::EditorReport;
 use super::options::SessionOptions;
 use super::{AcpSessions, prompt_content};
 
@@ -35,7 +36,8 @@ pub(super) struct EditorSession {
 
 struct EditorSessionState {
     offer: SessionOptions,
-    turn: Option<PendingTurn>,
+    /// The prompts that wait for the end of a turn, in order.
+    turns: Vec<PendingTurn>,
     /// Whether a turn is running, including autonomous ones.
     running: bool,
     /// Number of prompts being parsed.
@@ -58,8 +60,10 @@ impl Drop for PromptArrival {
 /// A prompt that waits for the end of its turn.
 struct PendingTurn {
     done: oneshot::Sender<Result<StopReason, Error>>,
-    /// Whether its turn has started: another one may have been running.
+    /// Whether the next end of a turn is the end of its turn, even if it was not accepted.
     begun: bool,
+    /// Whether it is part of the conversation.
+    accepted: bool,
     cancelled: bool,
     kind: TurnKind,
 }
@@ -94,7 +98,7 @@ impl EditorSession {
             commands: birth.commands,
             state: Mutex::new(EditorSessionState {
                 offer: birth.offer,
-                turn: None,
+                turns: Vec::new(),
                 running: false,
                 arriving: 0,
                 stopped: false,
@@ -108,16 +112,17 @@ impl EditorSession {
         PromptArrival(Arc::clone(self))
     }
 
-    /// Processes a prompt until its turn ends.
+    /// Processes a prompt until its turn ends. A prompt that arrives during a turn becomes part of it.
     pub(super) async fn prompt(&self, blocks: Vec<ContentBlock>) -> Result<StopReason, Error> {
         let message = prompt_content::prompt_message(blocks, &self.root)?;
         let (kind, command) = match compact_instructions(&message) {
             Some(instructions) => (TurnKind::Compact, Command::Compact { instructions }),
             None => {
-                let prompt = Command::Prompt {
-                    message,
-                    delivery: Delivery::Queue,
+                let delivery = match self.is_busy() {
+                    true => Delivery::Steer,
+                    false => Delivery::Queue,
                 };
+                let prompt = Command::Prompt { message, delivery };
                 let meant = self.backend.resolve_command(self.id, prompt).await;
                 let meant = meant.map_err(|trouble| Error::invalid_params().data(Value::from(trouble.to_string())))?;
                 (TurnKind::Prompt, meant)
@@ -129,13 +134,15 @@ impl EditorSession {
             if state.stopped {
                 return Ok(StopReason::Cancelled);
             }
-            if state.turn.is_some() {
+            if kind == TurnKind::Compact && !state.turns.is_empty() {
                 let why = "a turn is running in this session; cancel it first, or wait for its end";
                 return Err(Error::invalid_request().data(Value::from(why)));
             }
-            state.turn = Some(PendingTurn {
+            let begun = state.turns.is_empty() && !state.running;
+            state.turns.push(PendingTurn {
                 done,
-                begun: !state.running,
+                begun,
+                accepted: false,
                 cancelled: false,
                 kind,
             });
@@ -145,15 +152,19 @@ impl EditorSession {
         ended.await.unwrap_or_else(|_| Err(session_ended()))
     }
 
+    /// Informs the session of what the editor shows.
+    pub(super) async fn show_view(&self, report: &EditorReport) {
+        let view = report.view(&self.root);
+        self.command(Command::Editor { view }).await;
+    }
+
     /// Stops running work.
     pub(super) async fn cancel(&self) {
         {
             let mut state = self.lock();
             let arriving = state.arriving > 0;
-            match state.turn.as_mut() {
-                Some(turn) => turn.cancelled = true,
-                None => state.stopped = arriving,
-            }
+            state.stopped = arriving && state.turns.is_empty();
+            state.turns.iter_mut().for_each(|turn| turn.cancelled = true);
         }
         self.command(Command::Interrupt).await;
     }
@@ -165,7 +176,13 @@ impl EditorSession {
 
     /// Whether the editor has cancelled the running turn.
     pub(super) fn is_cancelled(&self) -> bool {
-        self.lock().turn.as_ref().is_some_and(|turn| turn.cancelled)
+        self.lock().turns.iter().any(|turn| turn.cancelled)
+    }
+
+    /// Whether a turn is running, or a prompt waits for one.
+    fn is_busy(&self) -> bool {
+        let state = self.lock();
+        state.running || !state.turns.is_empty()
     }
 
     /// A turn has started.
@@ -173,35 +190,39 @@ impl EditorSession {
         self.lock().running = true;
     }
 
-    /// The prompt was accepted: the next end of a turn belongs to it.
+    /// The oldest waiting prompt was accepted: the next end of a turn belongs to it.
     pub(super) fn prompt_accepted(&self) {
-        if let Some(turn) = self.lock().turn.as_mut() {
-            turn.begun = true;
+        if let Some(turn) = self.lock().turns.iter_mut().find(|turn| !turn.accepted) {
+            turn.accepted = true;
         }
+    }
+
+    /// A notice was sent, possibly because a waiting prompt was refused: no waiting prompt outlives the running turn.
+    fn prompt_may_be_refused(&self) {
+        self.lock().turns.iter_mut().for_each(|turn| turn.begun = true);
     }
 
     /// A turn has ended.
     pub(super) fn turn_finished(&self, ending: &TurnEnd) {
         let mut state = self.lock();
         state.running = false;
-        let Some(turn) = state
-            .turn
-            .take_if(|turn| turn.kind == TurnKind::Prompt && (turn.begun || turn.cancelled))
-        else {
-            return;
-        };
-        let answer = match turn.cancelled {
-            true => Ok(StopReason::Cancelled),
-            false => stop_reason(ending),
-        };
-        // A cancelled request needs no response.
-        drop(turn.done.send(answer));
+        let ends =
+            |turn: &mut PendingTurn| turn.kind == TurnKind::Prompt && (turn.begun || turn.accepted || turn.cancelled);
+        for turn in state.turns.extract_if(.., ends) {
+            let answer = match turn.cancelled {
+                true => Ok(StopReason::Cancelled),
+                false => stop_reason(ending),
+            };
+            // A cancelled request needs no response.
+            drop(turn.done.send(answer));
+        }
     }
 
     /// A compaction has ended.
     pub(super) fn compacted(&self) {
-        let turn = self.lock().turn.take_if(|turn| turn.kind == TurnKind::Compact);
-        if let Some(turn) = turn {
+        let mut state = self.lock();
+        let compactions = state.turns.extract_if(.., |turn| turn.kind == TurnKind::Compact);
+        for turn in compactions {
             let reason = match turn.cancelled {
                 true => StopReason::Cancelled,
                 false => StopReason::EndTurn,
@@ -261,6 +282,7 @@ impl EditorSession {
 
     /// Shows a notice outside the conversation, as far as the editor supports it.
     pub(super) async fn notice(&self, level: NoticeLevel, text: String) {
+        self.prompt_may_be_refused();
         let can = self
             .client
             .session

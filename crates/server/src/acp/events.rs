@@ -1,6 +1,8 @@
 //! Shows a session's events in the editor.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use acp::schema::{
 use model::{CallId, Part};
 use serde_json::Value;
 use session::{
-    Answer, Body, Command, Event, Item, ItemDelta, ItemId, ItemStart, NoticeLevel, Question, QuestionId,
+    Answer, Body, Command, Event, Item, ItemDelta, ItemId, ItemStart, NoticeLevel, PreviewUpdate, Question, QuestionId,
     QuestionSubject, SessionId, TurnEnd,
 };
 use tokio::sync::mpsc;
@@ -80,6 +82,11 @@ struct ShownCall {
     title: String,
     input: Value,
     growing: PartialEdits,
+    /// The files of its edits before they are applied.
+    files: BTreeMap<PathBuf, String>,
+    /// The number of diffs that were sent.
+    sent_diffs: usize,
+    has_unsent_edit: bool,
     output: String,
     has_unsent_output: bool,
 }
@@ -184,11 +191,7 @@ impl EventPresenter {
             ItemDelta::Call { call, tool } => self.announce_call(&call, &tool).await,
             // The complete input is sent later.
             ItemDelta::Input { .. } => {}
-            ItemDelta::Preview { call, update: glimpse } => {
-                if let Some(known) = self.calls.get_mut(&call) {
-                    known.growing.apply(glimpse);
-                }
-            }
+            ItemDelta::Preview { call, update } => self.edit_grows(&call, update).await,
             ItemDelta::Output(text) => {
                 if let Some(call) = self.results.get(&id).cloned() {
                     self.append_output(&call, &text);
@@ -214,8 +217,52 @@ impl EventPresenter {
         self.due.get_or_insert_with(|| Instant::now() + OUTPUT_INTERVAL);
     }
 
+    /// Adds to an edit that the model is writing. Its beginning is shown immediately, the rest at intervals.
+    async fn edit_grows(&mut self, call: &CallId, update: PreviewUpdate) {
+        let Some(known) = self.calls.get_mut(call) else { return };
+        known.growing.apply(update);
+        known.has_unsent_edit = true;
+        match known.sent_diffs {
+            0 => self.send_edit(call).await,
+            _ => {
+                self.due.get_or_insert_with(|| Instant::now() + OUTPUT_INTERVAL);
+            }
+        }
+    }
+
+    /// Sends the diff of an edit so far, with its lines.
+    async fn send_edit(&mut self, call: &CallId) {
+        let live = Arc::clone(&self.live);
+        let Some(known) = self.calls.get_mut(call).filter(|known| known.has_unsent_edit) else {
+            return;
+        };
+        known.has_unsent_edit = false;
+        for path in known.growing.paths() {
+            if let Entry::Vacant(file) = known.files.entry(path) {
+                // A new file has no text yet.
+                let text = live.backend.text(live.root.join(file.key())).await;
+                file.insert(text.unwrap_or_default());
+            }
+        }
+        let diffs = known.growing.contents(&known.files).into_iter();
+        let diffs: Vec<ToolCallContent> = diffs.filter_map(|it| tools::diff(it, &live.root)).collect();
+        if diffs.is_empty() {
+            return;
+        }
+        known.sent_diffs += 1;
+        let fields = ToolCallUpdateFields::new()
+            .content(diffs)
+            .locations(tools::change_locations(known.growing.places(), &live.root));
+        self.update_call(call, fields).await;
+    }
+
     async fn send_output(&mut self) {
         self.due = None;
+        let edited = self.calls.iter().filter(|(_, known)| known.has_unsent_edit);
+        let edited: Vec<CallId> = edited.map(|(call, _)| call.clone()).collect();
+        for call in edited {
+            self.send_edit(&call).await;
+        }
         let mut updates = Vec::new();
         for (call, known) in self.calls.iter_mut().filter(|(_, known)| known.has_unsent_output) {
             known.has_unsent_output = false;
@@ -234,12 +281,16 @@ impl EventPresenter {
                 for part in &message.parts {
                     if let Part::ToolCall { id, name, input, .. } = part {
                         self.announce_call(id, name).await;
-                        if let Some(known) = self.calls.get_mut(id) {
-                            known.input = input.clone();
+                        self.send_edit(id).await;
+                        let Some(known) = self.calls.get_mut(id) else { continue };
+                        known.input = input.clone();
+                        let mut locations = tools::change_locations(known.growing.places(), &self.live.root);
+                        if locations.is_empty() {
+                            locations = tools::locations(input, &self.live.root);
                         }
                         let fields = ToolCallUpdateFields::new()
                             .raw_input(input.clone())
-                            .locations(tools::locations(input, &self.live.root));
+                            .locations(locations);
                         self.update_call(id, fields).await;
                     }
                 }

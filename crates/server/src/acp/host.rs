@@ -26,6 +26,7 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use super::buffers::AcpBuffers;
 use super::editor_session::{EditorSession, EditorSessionParams};
+use super::editor_view::{self, EditorReport};
 use super::options::SessionOptions;
 use super::terminals::EditorTerminals;
 use super::{
@@ -151,6 +152,10 @@ impl AcpHost {
             "session/prompt" => {
                 let request: PromptRequest = parse_params(params)?;
                 let live = self.session(&request.session_id.0)?;
+                if let Some(report) = EditorReport::of_prompt(request.meta.as_ref()) {
+                    live.show_view(&report.map_err(|error| invalid_params(error.to_string()))?)
+                        .await;
+                }
                 to_value(PromptResponse::new(live.prompt(request.prompt).await?))
             }
             "session/set_mode" => {
@@ -191,6 +196,13 @@ impl AcpHost {
                 let prompt = prompts.iter().find(|(id, ..)| *id == named);
                 if let Some(live) = prompt.and_then(|(_, session, _)| self.session(session).ok()) {
                     live.cancel().await;
+                }
+            }
+            editor_view::METHOD => {
+                let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
+                let live = session.and_then(|name| self.session(&name).ok());
+                if let (Some(live), Ok(report)) = (live, parse_params::<EditorReport>(params)) {
+                    live.show_view(&report).await;
                 }
             }
             // Unknown notifications may be ignored.

@@ -51,6 +51,12 @@ impl PartialEdits {
         paths
     }
 
+    /// The first line of each edit that was located, with its file.
+    pub(super) fn places(&self) -> impl Iterator<Item = (PathBuf, Option<usize>)> {
+        let located = self.edits.values().filter(|edit| !edit.ops.is_empty());
+        located.filter_map(|edit| Some((edit.path.clone()?, Some(edit.first_line.max(1)))))
+    }
+
     /// The changes so far, given the current content of the files.
     pub(super) fn contents(&self, files: &BTreeMap<PathBuf, String>) -> Vec<ChangeContents> {
         let edits = self.edits.values().filter(|edit| !edit.ops.is_empty());
@@ -121,6 +127,8 @@ mod tests {
             before: before.map(str::to_owned),
             after: Some(after.into()),
         };
+        let places: Vec<_> = growing.places().collect();
+        assert_eq!(places, [("a.txt".into(), Some(2)), ("a.txt".into(), Some(1))]);
         assert_eq!(
             growing.contents(&files),
             [contents(Some("two\n"), "twice\n"), contents(None, "new")]

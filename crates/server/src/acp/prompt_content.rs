@@ -14,15 +14,19 @@ const MAX_EMBEDDED: usize = 200_000;
 /// Converts a prompt. Text and links become one text in their order, as the user wrote them.
 pub(super) fn prompt_message(blocks: Vec<ContentBlock>, root: &Path) -> Result<Message, Error> {
     let (mut text, mut behind, mut media) = (String::new(), Vec::new(), Vec::new());
+    let mut after_link = false;
     for block in blocks {
         match block {
-            ContentBlock::Text(content) => text.push_str(&content.text),
-            ContentBlock::ResourceLink(link) => {
-                // A mention must begin a word.
-                if !text.is_empty() && !text.ends_with(char::is_whitespace) {
+            ContentBlock::Text(content) => {
+                if after_link && joins_word(&content.text) {
                     text.push(' ');
                 }
-                text.push_str(&mention(&link.uri, &link.name, root));
+                text.push_str(&content.text);
+                after_link = after_link && content.text.is_empty();
+            }
+            ContentBlock::ResourceLink(link) => {
+                push_word(&mut text, &mention(&link.uri, &link.name, root));
+                after_link = true;
             }
             ContentBlock::Image(image) => media.push(Part::Media(Media {
                 data: decoded(&image.data)?.into(),
@@ -32,7 +36,8 @@ pub(super) fn prompt_message(blocks: Vec<ContentBlock>, root: &Path) -> Result<M
             ContentBlock::Resource(embedded) => match embedded.resource {
                 EmbeddedResourceResource::TextResourceContents(resource) => {
                     // Not a mention: the editor's text applies, not the file on disk.
-                    text.push_str(&format!("`{}`", name_of(&resource.uri)));
+                    push_word(&mut text, &format!("`{}`", name_of(&resource.uri)));
+                    after_link = true;
                     behind.push(embedded_text(&resource.uri, &resource.text, root));
                 }
                 EmbeddedResourceResource::BlobResourceContents(resource) => {
@@ -73,6 +78,20 @@ pub(super) fn prompt_message(blocks: Vec<ContentBlock>, root: &Path) -> Result<M
     }
 }
 
+/// Appends a mention, which must begin a word.
+fn push_word(text: &mut String, word: &str) {
+    if !text.is_empty() && !text.ends_with(char::is_whitespace) {
+        text.push(' ');
+    }
+    text.push_str(word);
+}
+
+/// Whether a text after a mention would become part of it: all but spaces, and punctuation at the end of a word.
+fn joins_word(text: &str) -> bool {
+    let rest = text.trim_start_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'']);
+    !rest.is_empty() && !rest.starts_with(char::is_whitespace)
+}
+
 /// A link as text: files as mentions, so that the model gets their content.
 fn mention(uri: &str, name: &str, root: &Path) -> String {
     match file(uri) {
@@ -84,6 +103,11 @@ fn mention(uri: &str, name: &str, root: &Path) -> String {
         None if name.is_empty() || name == uri => uri.to_owned(),
         None => format!("[{name}]({uri})"),
     }
+}
+
+/// The path of a file URL, or of a plain path.
+pub(super) fn file_path(uri: &str) -> PathBuf {
+    file(uri).map_or_else(|| uri.into(), |(path, _)| path)
 }
 
 /// The path and lines of a file URL.
@@ -171,6 +195,28 @@ mod tests {
             message.unwrap().text(),
             "Look at @src/a\\ b.rs:3-9 and [x](https://example.org/x)"
         );
+    }
+
+    #[test]
+    fn links_are_separated_from_the_text_around_them() {
+        let link = json!({"type": "resource_link", "uri": "file:///p/a.txt", "name": "a.txt"});
+        let embedded = json!({"type": "resource", "resource": {"uri": "file:///p/a.txt", "text": "x"}});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        for (blocks, expected) in [
+            (vec![link.clone(), text("please")], "@a.txt please"),
+            (vec![text("See"), link.clone(), text("now")], "See @a.txt now"),
+            (vec![link.clone(), text(""), text("please")], "@a.txt please"),
+            (vec![link.clone(), text(" please")], "@a.txt please"),
+            (vec![link.clone(), text("\nplease")], "@a.txt\nplease"),
+            (vec![link.clone(), text(", please")], "@a.txt, please"),
+            (vec![text("See "), link.clone(), text(".")], "See @a.txt."),
+            (vec![link.clone(), text(".bak")], "@a.txt .bak"),
+            (vec![link.clone(), link.clone()], "@a.txt @a.txt"),
+            (vec![text("See"), embedded, text("now")], "See `a.txt` now"),
+        ] {
+            let message = content(Value::from(blocks)).unwrap();
+            assert_eq!(session::user_text(&message), expected);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Replays a session for the editor.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use acp::schema::{
@@ -12,7 +14,7 @@ use model::{Block, Media, Message, Part, ToolOutcome};
 use session::{Body, Item, Todo, TodoStatus};
 
 use super::editor_session::EditorSession;
-use super::tools;
+use super::{ChangeContents, tools};
 
 /// Replays all items in order.
 pub(super) async fn replay(live: &EditorSession, items: &[Arc<Item>]) {
@@ -93,8 +95,11 @@ pub(super) async fn result_fields(live: &EditorSession, body: &Body) -> Option<T
         .filter(|change| change.contents().is_some())
         .cloned()
         .collect();
+    let mut lines = HashMap::new();
     if !shown.is_empty() {
         let contents = live.backend.contents(shown).await.unwrap_or_default();
+        let first = |it: &ChangeContents| (live.root.join(&it.path), tools::first_changed_line(it));
+        lines.extend(contents.iter().map(first));
         content.extend(contents.into_iter().filter_map(|it| tools::diff(it, &live.root)));
     }
     let only_text = content.is_empty();
@@ -127,8 +132,9 @@ pub(super) async fn result_fields(live: &EditorSession, body: &Body) -> Option<T
         .kind(tools::kind(live.backend.tool_kind(tool)))
         .content(content);
     if !changes.is_empty() {
-        let paths = changes.iter().map(|change| change.path.clone());
-        fields = fields.locations(tools::change_locations(paths, &live.root));
+        let line = |path: &PathBuf| lines.get(&live.root.join(path)).copied().flatten();
+        let places = changes.iter().map(|change| (change.path.clone(), line(&change.path)));
+        fields = fields.locations(tools::change_locations(places, &live.root));
     }
     Some(fields)
 }

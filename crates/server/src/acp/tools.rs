@@ -58,10 +58,24 @@ pub(super) fn locations(input: &Value, root: &Path) -> Vec<ToolCallLocation> {
     places.take(MAX_LOCATIONS).collect()
 }
 
-/// The locations of changes.
-pub(super) fn change_locations(paths: impl Iterator<Item = PathBuf>, root: &Path) -> Vec<ToolCallLocation> {
-    let places = paths.map(|path| ToolCallLocation::new(root.join(path)));
+/// The locations of changes, with their first line if it is known.
+pub(super) fn change_locations(
+    places: impl Iterator<Item = (PathBuf, Option<usize>)>,
+    root: &Path,
+) -> Vec<ToolCallLocation> {
+    let places = places.map(|(path, line)| {
+        let line = line.and_then(|line| u32::try_from(line).ok());
+        ToolCallLocation::new(root.join(path)).line(line)
+    });
     places.take(MAX_LOCATIONS).collect()
+}
+
+/// The first line that a change affects, counted in the new text.
+pub(super) fn first_changed_line(contents: &ChangeContents) -> Option<usize> {
+    let after = contents.after.as_deref()?;
+    let before = contents.before.as_deref().unwrap_or_default();
+    let same = before.lines().zip(after.lines()).take_while(|(old, new)| old == new);
+    Some((same.count() + 1).min(after.lines().count().max(1)))
 }
 
 /// A change as a diff, if it can be shown.
@@ -121,6 +135,25 @@ mod tests {
         );
         assert_eq!(found(json!({"path": "https://x"})), []);
         assert_eq!(found(json!({"paths": vec!["x"; 99]})).len(), MAX_LOCATIONS);
+    }
+
+    #[test]
+    fn the_first_changed_line_is_counted_in_the_new_text() {
+        for (before, after, expected) in [
+            (Some("a\nb\nc\n"), Some("a\nB\nc\n"), Some(2)),
+            (Some("a\nb\n"), Some("a\nb\nc\n"), Some(3)),
+            (Some("a\nb\n"), Some("a\n"), Some(1)),
+            (None, Some("new\n"), Some(1)),
+            (Some("a"), Some(""), Some(1)),
+            (Some("gone"), None, None),
+        ] {
+            let contents = ChangeContents {
+                path: "a".into(),
+                before: before.map(str::to_owned),
+                after: after.map(str::to_owned),
+            };
+            assert_eq!(first_changed_line(&contents), expected, "{before:?} {after:?}");
+        }
     }
 
     #[test]
