@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The mode of a session without a recorded mode.
-const DEFAULT_MODE: &str = "code";
+pub(crate) const DEFAULT_MODE: &str = "code";
 
 /// The recorded mode, and the only files that may be changed in it.
 fn recorded_mode(items: &[Arc<Item>]) -> (&str, &[PathBuf]) {
@@ -73,11 +73,21 @@ impl Session {
         self.conversation.append(&self.env, ItemId::new(), body).await
     }
 
-    /// Returns to the recorded mode after a rewind.
+    /// Returns to the recorded mode after a rewind, or to the default mode if there is none of that name.
     pub(crate) async fn restore_mode(&mut self) {
+        let modes = &self.env.config.modes;
         let mode = match recorded_mode(&self.conversation.items) {
             ("edit", files) if !files.is_empty() => Some(Mode::edit(files.to_vec())),
-            (name, _) => self.env.config.modes.get(name).cloned(),
+            (name, _) => match modes.get(name) {
+                Some(mode) => Some(mode.clone()),
+                None => {
+                    let text = format!(
+                        "the mode `{name}` no longer exists; the session continues in the mode `{DEFAULT_MODE}`"
+                    );
+                    self.env.notice(NoticeLevel::Warning, text).await;
+                    modes.get(DEFAULT_MODE).cloned()
+                }
+            },
         };
         if let Some(mode) = mode.filter(|mode| *mode != self.turn.mode) {
             self.apply_mode(mode).await;

@@ -4,6 +4,7 @@ pub(crate) mod running;
 
 use crate::actor;
 use crate::inbox::Inbox;
+use crate::modes::DEFAULT_MODE;
 use crate::session::{Environment, SessionTree};
 use crate::turn::approval::Approver;
 use crate::{AutoCompaction, AutonomySettings, COMMAND_CAPACITY, CompactionSettings, EVENT_CAPACITY};
@@ -134,10 +135,12 @@ impl SubtaskSpawner {
     }
 
     fn mode_for(&self, request: &SubtaskRequest) -> Result<Mode, Error> {
-        let Some(name) = request.mode.as_deref().filter(|name| !name.is_empty()) else {
-            return Ok(self.mode.clone());
-        };
         let modes = &self.env.config.modes;
+        let Some(name) = request.mode.as_deref().filter(|name| !name.is_empty()) else {
+            // A subtask of an orchestrator does the work itself.
+            let worker = modes.get(DEFAULT_MODE).filter(|_| self.mode.is_orchestrator());
+            return Ok(worker.unwrap_or(&self.mode).clone());
+        };
         modes.get(name).cloned().ok_or_else(|| {
             let names: Vec<&str> = modes.iter().map(|mode| mode.name.as_str()).collect();
             Error::Failed(format!(

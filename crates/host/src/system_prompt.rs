@@ -79,8 +79,6 @@ fn render(
 }
 
 fn facts(context: &DiskContext, workspace: &Workspace, modes: &ModeSet, servers: Vec<String>) -> PromptEnvironment {
-    let built_in = ModeSet::default();
-    let own = modes.iter().filter(|mode| built_in.get(&mode.name).is_none());
     PromptEnvironment {
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         root: workspace.root().into(),
@@ -90,7 +88,10 @@ fn facts(context: &DiskContext, workspace: &Workspace, modes: &ModeSet, servers:
         language: context.language(),
         mode_rules: Vec::new(),
         servers,
-        modes: own.map(|mode| (mode.name.clone(), mode.when_to_use.clone())).collect(),
+        modes: modes
+            .iter()
+            .map(|mode| (mode.name.clone(), mode.when_to_use.clone()))
+            .collect(),
         rules: context.initial_rules(),
     }
 }

@@ -59,8 +59,8 @@ pub use slash_command::{
 pub use small_models::small_model_tools;
 pub use subtask::{SubtaskKind, notification_message, subtask_section};
 pub use system_prompt::{
-    ModelFamily, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile, TemplateOverrides,
-    model_family, system_prompt,
+    MAX_RULES_FILE_BYTES, ModelFamily, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile,
+    TemplateOverrides, model_family, system_prompt,
 };
 pub use text_calls::{
     CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, empty_reply_message, resembles_call,

@@ -8,6 +8,7 @@ pub(crate) mod quote;
 mod registry;
 mod render;
 
+pub use quote::MAX_RULES_FILE_BYTES;
 pub use registry::{ModelFamily, model_family};
 
 use crate::CallProtocol;
@@ -39,7 +40,7 @@ pub struct PromptEnvironment {
     pub mode_rules: Vec<RulesFile>,
     /// Names of the active MCP servers.
     pub servers: Vec<String>,
-    /// Custom modes, and when to use them.
+    /// The modes, and when to use them.
     pub modes: Vec<(String, String)>,
     /// Rules files of the project and the user, most general first.
     pub rules: Vec<RulesFile>,

@@ -7,7 +7,7 @@ use policy::{Mode, ToolGroup};
 use serde_json::{Map, Value, json};
 
 /// All conditions by name. Templates use them with `{{#if name}}`.
-pub(super) struct SectionConditions([(&'static str, bool); 19]);
+pub(super) struct SectionConditions([(&'static str, bool); 20]);
 
 /// Tools that change files.
 const EDITS: [&str; 3] = ["edit_file", "apply_patch", "write_file"];
@@ -20,7 +20,9 @@ impl SectionConditions {
         let index = reaches("codebase_search") && mode.includes(ToolGroup::Read);
         let mcp = !facts.servers.is_empty() && mode.includes(ToolGroup::Mcp);
         let browser = reaches("browser_action") && mode.includes(ToolGroup::Browser) && input.model.features.images;
-        let modes = mode.includes(ToolGroup::Modes) && facts.modes.iter().any(|(name, _)| *name != mode.name);
+        let switching = reaches("switch_mode") && mode.includes(ToolGroup::Modes);
+        let subtasks = reaches("new_task") && mode.includes(ToolGroup::Modes);
+        let modes = (switching || subtasks) && facts.modes.iter().any(|(name, _)| *name != mode.name);
         SectionConditions([
             ("tools", !input.listed.is_empty()),
             ("xml", input.protocol() == CallProtocol::Xml),
@@ -36,7 +38,8 @@ impl SectionConditions {
             ("mcp", mcp),
             ("browser", browser),
             ("capabilities", index || mcp || browser),
-            ("subtasks", reaches("new_task") && mode.includes(ToolGroup::Modes)),
+            ("switching", switching),
+            ("subtasks", subtasks),
             ("modes", modes),
             (
                 "notes",

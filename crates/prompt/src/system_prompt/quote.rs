@@ -2,8 +2,8 @@
 
 use super::RulesFile;
 
-/// Maximum bytes of a rules file. A cut is noted.
-pub(super) const RULES_BYTES: usize = 32 * 1024;
+/// Maximum bytes of a rules file in the system prompt. A cut is noted.
+pub const MAX_RULES_FILE_BYTES: usize = 32 * 1024;
 /// Maximum bytes of a mode's text. A cut is noted.
 const MODE_BYTES: usize = 16 * 1024;
 
@@ -14,7 +14,7 @@ pub(crate) fn quote_rules(rules: &[RulesFile]) -> String {
         if !text.is_empty() {
             text.push_str("\n\n");
         }
-        let (kept, cut) = truncate_lines(&file.text, RULES_BYTES);
+        let (kept, cut) = truncate_lines(&file.text, MAX_RULES_FILE_BYTES);
         text.push_str(&format!(
             "<rules path=\"{}\">\n{}\n</rules>",
             file.path.display(),

@@ -1,6 +1,6 @@
 //! The content of the system prompt and its conditions.
 
-use super::quote::RULES_BYTES;
+use super::quote::MAX_RULES_FILE_BYTES;
 use super::*;
 use model::{Features, TokenLimits, Wire};
 use serde_json::{Map, json};
@@ -205,7 +205,7 @@ fn a_long_rules_file_is_cut_at_a_line_with_a_note() {
         ..Story::default()
     };
     let block = &story.render().blocks[1];
-    assert!(block.len() < RULES_BYTES + 400);
+    assert!(block.len() < MAX_RULES_FILE_BYTES + 400);
     assert!(block.contains("bytes of this file are omitted"));
 }
 
