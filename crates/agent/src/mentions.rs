@@ -212,7 +212,8 @@ async fn look_up(
         PromptMention::Thread(id) => return thread(session, id).await.map_err(ContextError::Failed),
     };
     let runner = MentionRunner { session, intent };
-    let ContextFound { content, touched } = session.env.config.context_source.read(&request, &runner).await?;
+    let ContextFound { content, touched, path } = session.env.config.context_source.read(&request, &runner).await?;
+    let request = path.into_iter().fold(request, ContextRequest::with_path);
     Ok(FoundMention {
         touched,
         ..found(request, content)
@@ -303,6 +304,23 @@ async fn saved_prompt(session: &Session, name: &str) -> Result<FoundMention, Str
     Ok(MentionedContent::Rule { name, text }.into())
 }
 
+/// The text of a message, without what hew added about the environment at that time.
+fn transcript_text(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text { text, origin, .. } => match origin {
+            PartOrigin::Rules | PartOrigin::Environment | PartOrigin::Hook | PartOrigin::Reminder => None,
+            PartOrigin::Author
+            | PartOrigin::Mention
+            | PartOrigin::Attachment
+            | PartOrigin::Command
+            | PartOrigin::Shell
+            | PartOrigin::Summary => Some(text.as_str()),
+        },
+        Part::Thinking { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } | Part::Media(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
 /// The end of another session's transcript.
 async fn thread(session: &Session, id: &str) -> Result<FoundMention, String> {
     let store = &session.env.config.store;
@@ -311,7 +329,7 @@ async fn thread(session: &Session, id: &str) -> Result<FoundMention, String> {
     let mut text = String::new();
     for item in prompt::visible_items(&loaded.items) {
         let Some(message) = item.message() else { continue };
-        let content = message.text();
+        let content = transcript_text(message);
         if content.trim().is_empty() {
             continue;
         }

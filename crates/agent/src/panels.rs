@@ -23,6 +23,8 @@ const ELIDE_PERCENT: u64 = 25;
 pub(crate) struct PanelTracker {
     scheduler: PanelScheduler,
     freshness: PanelFreshness,
+    /// The versions of the panels that can change outside the session, by name.
+    versions: Vec<(String, u64)>,
     /// The prefix of the last request.
     prefix: Option<PromptPrefix>,
     /// The time of the last request.
@@ -126,12 +128,24 @@ impl Session {
         let is_summarised = newest_boundary
             .is_some_and(|item| matches!(item.body, Body::Summary { .. }) && panels.rendered_summary != Some(item.id));
         let prefix = panels.prefix.as_ref();
-        let has_other_prefix = prefix.is_some_and(|prefix| *prefix != PromptPrefix::of(&self.turn));
+        let has_other_prefix = match prefix {
+            Some(prefix) => *prefix != PromptPrefix::of(&self.turn),
+            // The session was resumed.
+            None => last_model(items).is_some_and(|model| *model != self.turn.model.info().name()),
+        };
         let last = panels.last_request.or_else(|| items.last().map(|item| item.at));
         let ttl = CachePolicy::of(self.turn.model.info()).ttl_seconds * 1_000;
         let is_expired = last.is_some_and(|last| self.env.now().0.saturating_sub(last.0) > ttl);
         is_first || is_summarised || has_other_prefix || is_expired
     }
+}
+
+/// The model of the last reply.
+fn last_model(items: &[Arc<Item>]) -> Option<&String> {
+    items.iter().rev().find_map(|item| match &item.body {
+        Body::Reply { model, .. } => Some(model),
+        _ => None,
+    })
 }
 
 fn is_boundary(item: &Item) -> bool {
@@ -144,6 +158,11 @@ pub(crate) async fn refresh(session: &mut Session, timing: PanelTiming) -> Resul
     let is_broken = session.is_cache_broken();
     if timing == PanelTiming::TurnStart {
         // Panels may have changed between turns.
+        session.conversation.panels.mark_stale();
+    }
+    let versions = panel_versions(session).await;
+    if session.conversation.panels.versions != versions {
+        session.conversation.panels.versions = versions;
         session.conversation.panels.mark_stale();
     }
     if !is_broken && session.conversation.panels.freshness == PanelFreshness::Current {
@@ -187,6 +206,16 @@ pub(crate) async fn refresh(session: &mut Session, timing: PanelTiming) -> Resul
     append_panels(session, &updates, Some(elision)).await
 }
 
+/// The versions of the panels that can change outside the session.
+async fn panel_versions(session: &Session) -> Vec<(String, u64)> {
+    let panels = session.env.config.panels.panels();
+    let versions = join_all(panels.iter().map(|panel| panel.version())).await;
+    let versions = panels.iter().zip(versions);
+    versions
+        .filter_map(|(panel, version)| Some((panel.name().to_owned(), version?)))
+        .collect()
+}
+
 /// The size in tokens up to which a changed panel is appended to a cached conversation.
 fn panel_allowance(session: &Session) -> u64 {
     let Some(budget) = session.turn.frame.budget else {
@@ -204,6 +233,9 @@ async fn select_updates(session: &mut Session, cache: CacheStatus) -> Vec<PanelU
     let conversation = &mut session.conversation;
     let shown = panel::shown_states(&conversation.items);
     let scheduler = &mut conversation.panels.scheduler;
+    if conversation.panels.last_request.is_none() {
+        scheduler.restore(&conversation.items);
+    }
     scheduler.select_updates(&snapshots, &shown, cache, now, |text| family.estimate(text))
 }
 

@@ -183,6 +183,8 @@ async fn apply_queued_commands(session: &mut Session) -> Result<AppliedCommands,
     }
     if inbox.has_notifications() {
         applied.appended = true;
+        // A job or a subtask in the background may have changed anything.
+        session.conversation.panels.mark_stale();
         let notifications = inbox.take_notifications();
         session
             .conversation

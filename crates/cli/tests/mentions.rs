@@ -73,6 +73,18 @@ async fn files_folders_lines_and_sessions_are_included_and_missing_ones_reported
         assert!(body.contains(part), "{part}: {body}");
     }
     assert!(!body.contains("hidden words"), "{body}");
+    let thread = body
+        .split("<threads>")
+        .nth(1)
+        .unwrap()
+        .split("</threads>")
+        .next()
+        .unwrap();
+    assert!(thread.contains("quokka"), "{thread}");
+    assert!(
+        !thread.contains("<environment>") && !thread.contains("Date: "),
+        "{thread}"
+    );
     let order: Vec<usize> = ["<files>", "<directories>", "<selections>", "<threads>"]
         .iter()
         .map(|tag| body.find(tag).unwrap())

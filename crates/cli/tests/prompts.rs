@@ -1,6 +1,13 @@
 //! The system prompt end to end: the user's templates, a project's own prompt, and the stability of requests.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+#[path = "prompts/panels.rs"]
+mod panels;
+#[path = "prompts/roots.rs"]
+mod roots;
+#[path = "prompts/rules.rs"]
+mod rules;
 
 use serde_json::Value;
 use std::fs;

@@ -230,9 +230,10 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let blob_limits = checkpoint_limits(&config.checkpoints);
     let stored = open_stored(store, session, root, &name, blob_limits).await?;
     let catalog = load_modes(root, trust, env);
-    let (mode, modes) = choose_mode(&request, &catalog, &stored.items)?;
+    let (mode, modes, missing_mode) = choose_mode(&request, &catalog, &stored.items)?;
     let (mut permissions, mut warnings) = load_permissions(&request, &stored)?;
     warnings.extend(notice);
+    warnings.extend(missing_mode);
     warnings.extend(catalog.problems);
     if config.limits.steps.is_none() {
         permissions.approval.max_requests.get_or_insert(DEFAULT_STEPS);
@@ -290,7 +291,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         reasoning: main.info().features.reasoning,
         spill: Some(long_results::session_dir(env, stored.id)?),
         checkpoints,
-        enabled: config.tools.enabled.clone(),
+        enabled: enabled_tools(config, &mode),
         disabled: config.tools.disabled.clone(),
         code_server: language_servers
             .clone()
@@ -309,6 +310,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         agents: agents.as_ref().map(::acp::AcpAgents::names).unwrap_or_default(),
         panels: Some(panels.clone()),
     };
+    let context_source = toolbox::ToolContextSource(workspace.clone());
     let tools = toolbox::build_registry(workspace, confinement::environment(config, env), options);
     let tools = match profile {
         // The tools of MCP servers were already selected by server.
@@ -316,6 +318,11 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         None => tools,
     };
     warnings.extend(panels::open_initial(&panels, config.panels.as_deref()));
+    let policy = Policy {
+        level: config.permission.into(),
+        permissions,
+    };
+    panels::reopen(&panels, &stored.items, &policy, &mode);
     let session_config = SessionConfig {
         root: root.clone(),
         small_model: small,
@@ -336,7 +343,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         store: Arc::clone(store) as _,
         system_prompt,
         project_context: context,
-        context_source: Arc::new(toolbox::ToolContextSource),
+        context_source: Arc::new(context_source),
         limits: limits(&config.limits),
         compaction: compaction(config, summary),
         panels: Arc::new(panels.clone()),
@@ -355,10 +362,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         queued_prompts: stored.queued,
         title: stored.title,
         model: main,
-        policy: Policy {
-            level: config.permission.into(),
-            permissions,
-        },
+        policy,
         mode: mode.clone(),
         grant_store: Some(Arc::new(GrantFile::open(root, env)?)),
         autonomy: autonomy(&config.autonomy),
@@ -403,8 +407,19 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     })
 }
 
-/// The initial mode: the requested one, else the last one of the session, else the configured one.
-fn choose_mode(request: &SessionRequest<'_>, catalog: &ModeCatalog, items: &[Arc<Item>]) -> Result<(Mode, ModeSet)> {
+/// The configured tools, and those that a session in this mode cannot do without.
+fn enabled_tools(config: &Config, mode: &Mode) -> Vec<String> {
+    let needed = mode.is_orchestrator().then(|| "new_task".to_owned());
+    config.tools.enabled.iter().cloned().chain(needed).collect()
+}
+
+/// The initial mode: the requested one, else the last one of the session, else the configured one. Returns a warning if the
+/// last one no longer exists.
+fn choose_mode(
+    request: &SessionRequest<'_>,
+    catalog: &ModeCatalog,
+    items: &[Arc<Item>],
+) -> Result<(Mode, ModeSet, Option<String>)> {
     let SessionProject { session, loaded, .. } = &request.project;
     let mut modes = catalog.modes.clone();
     if request.model_origin == ModelOrigin::Requested {
@@ -435,7 +450,14 @@ fn choose_mode(request: &SessionRequest<'_>, catalog: &ModeCatalog, items: &[Arc
         modes: modes.clone(),
         ..catalog.clone()
     };
-    Ok((catalog.choose(name, files)?, modes))
+    if last.is_some() && name != "edit" && modes.get(name).is_none() {
+        let configured = loaded.config.mode.as_str();
+        let default = modes.get(configured).map_or("code", |mode| mode.name.as_str());
+        let warning =
+            format!("the mode `{name}` of this session no longer exists; it continues in the mode `{default}`");
+        return Ok((catalog.choose(default, files)?, modes, Some(warning)));
+    }
+    Ok((catalog.choose(name, files)?, modes, None))
 }
 
 /// The permissions in all directories of the project. Stores the additional directories.

@@ -296,9 +296,11 @@ impl Ledger {
             return format!("messages {}–{last} left out", at + 1);
         };
         if first_kind(&now.message) == Some(MessageKind::Summary) {
-            let kept = new_messages
-                .get(1)
-                .and_then(|kept| self.lines.iter().position(|line| line.hash == kept.hash));
+            // Panels are laid out again after the summary.
+            let is_panel = |line: &LedgerMessage| matches!(first_kind(&line.message), Some(MessageKind::Panel(_)));
+            let kept = new_messages.iter().skip(1).find(|line| !is_panel(line));
+            let position = |kept: &LedgerMessage| self.lines.iter().rposition(|line| line.hash == kept.hash);
+            let kept = kept.and_then(position).filter(|kept| *kept > at);
             return format!("summary replaced messages {}–{}", at + 1, kept.unwrap_or(last));
         }
         let words = |line: &LedgerMessage| {

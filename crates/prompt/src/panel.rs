@@ -5,16 +5,18 @@
 //! again at the beginning and their old states are dropped (`docs/adr/0009-panels.md`).
 
 mod builtin;
+mod history;
 mod recognition;
 mod render;
 mod scheduler;
 
 pub use builtin::BuiltinPanel;
+pub use history::HistoryPanel;
 pub(crate) use recognition::{first_panel, is_panels, panel_of_call, panel_of_result, split_panels};
 pub use render::{PanelForm, PanelTexts, render};
 pub use scheduler::{CacheStatus, PanelScheduler, PanelUpdate};
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt as _};
 use model::ToolSpec;
 use session::{Body, Item, ShownPanel, Time, Todo, Totals};
 use std::collections::BTreeMap;
@@ -56,6 +58,17 @@ pub trait Panel: Send + Sync {
     /// Whether changes are also visible in the conversation, as with a list that only the model changes.
     fn change_channel(&self) -> ChangeChannel {
         ChangeChannel::Panel
+    }
+
+    /// Returns a value that changes with its content, if the content can change without a tool of the session. It is
+    /// computed before each request, so it must be cheap.
+    fn version(&self) -> BoxFuture<'_, Option<u64>> {
+        async { None }.boxed()
+    }
+
+    /// Waits until its first content is available, if that takes long. Snapshots do not wait.
+    fn load(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
     }
 
     /// Returns its current text, or `None` if it is empty.
@@ -148,6 +161,26 @@ pub fn shown_states(items: &[Arc<Item>]) -> BTreeMap<&str, &ShownPanel> {
     let mut states = BTreeMap::new();
     for item in &items[from.unwrap_or(0)..] {
         if let Body::Panels { states: shown, .. } = &item.body {
+            states.extend(shown.iter().map(|shown| (shown.panel.as_str(), shown)));
+        }
+    }
+    states.retain(|_, shown| shown.hash != 0);
+    states
+}
+
+/// Returns the last states of the panels that are open at the end of a log, by name. Unlike [`shown_states`], a summary
+/// does not hide them.
+pub fn open_states(items: &[Arc<Item>]) -> BTreeMap<&str, &ShownPanel> {
+    let mut states = BTreeMap::new();
+    for item in items {
+        if let Body::Panels {
+            states: shown, elision, ..
+        } = &item.body
+        {
+            // A complete layout does not mention closed panels.
+            if elision.is_some() {
+                states.clear();
+            }
             states.extend(shown.iter().map(|shown| (shown.panel.as_str(), shown)));
         }
     }

@@ -55,6 +55,18 @@ pub enum ContextRequest {
 }
 
 impl ContextRequest {
+    /// The same request for another path.
+    pub fn with_path(self, path: String) -> Self {
+        match self {
+            ContextRequest::Path(_) => ContextRequest::Path(path),
+            ContextRequest::Lines { lines, .. } => ContextRequest::Lines { path, lines },
+            other @ (ContextRequest::Symbol(_)
+            | ContextRequest::Url(_)
+            | ContextRequest::Diff
+            | ContextRequest::Diagnostics) => other,
+        }
+    }
+
     /// The path, symbol or URL; empty for the others.
     pub fn name(&self) -> &str {
         match self {
@@ -72,6 +84,27 @@ pub struct ContextFound {
     pub content: ContextContent,
     /// The paths.
     pub touched: Vec<PathBuf>,
+    /// The path that was read, if it is not the requested one.
+    pub path: Option<String>,
+}
+
+impl ContextFound {
+    /// The content of what was requested.
+    pub fn new(content: ContextContent, touched: Vec<PathBuf>) -> Self {
+        ContextFound {
+            content,
+            touched,
+            path: None,
+        }
+    }
+
+    /// Content that was found at another path.
+    pub fn at(self, path: String) -> Self {
+        ContextFound {
+            path: Some(path),
+            ..self
+        }
+    }
 }
 
 /// The content of a [`ContextRequest`].

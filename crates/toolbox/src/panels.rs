@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use policy::Action;
-use prompt::panel::{BuiltinPanel, Panel, PanelSource};
+use prompt::panel::{BuiltinPanel, HistoryPanel, Panel, PanelSource};
 use sandbox::ProcessEnvironment;
 
 use crate::support::code_server::CodeServer;
@@ -24,7 +24,7 @@ use crate::support::project::Project;
 pub const DEFAULT_PANELS: [&str; 4] = ["todo", "memories", "scratchpad", "console"];
 
 /// The names of all panels.
-pub const PANEL_NAMES: [&str; 16] = [
+pub const PANEL_NAMES: [&str; 17] = [
     "todo",
     "library",
     "statistics",
@@ -41,6 +41,7 @@ pub const PANEL_NAMES: [&str; 16] = [
     "console:JOB",
     "skill:NAME",
     "diagnostics",
+    "history:NUMBER",
 ];
 
 /// Maximum number of open panels.
@@ -83,6 +84,14 @@ impl OpenPanels {
         Ok(())
     }
 
+    /// Waits until an open panel has its first content.
+    pub(crate) async fn load(&self, name: &str) {
+        let panel = self.lock().get(name.trim()).cloned();
+        if let Some(panel) = panel {
+            panel.load().await;
+        }
+    }
+
     /// Closes a panel. Returns whether it was open.
     pub fn close(&self, name: &str) -> bool {
         self.lock().remove(name.trim()).is_some()
@@ -107,6 +116,11 @@ impl OpenPanels {
         if let Some(own) = BuiltinPanel::ALL.into_iter().find(|own| own.name() == name) {
             return Ok(Arc::new(own));
         }
+        if let Some(number) = name.strip_prefix("history:") {
+            let number = number.trim().parse().ok().filter(|number| *number > 0);
+            let number = number.ok_or_else(|| format!("`{name}` has no number; the first part is history:1"))?;
+            return Ok(Arc::new(HistoryPanel::new(number)));
+        }
         let Some(sources) = self.shared.sources.get() else {
             return Err(format!("the panel `{name}` is not available here"));
         };
@@ -118,9 +132,7 @@ impl OpenPanels {
                 Some(code) => Ok(Arc::new(files::DiagnosticsPanel(Arc::clone(code)))),
                 None => Err("there is no language server; use the diagnostics tool".into()),
             },
-            ("git" | "github", of) if !of.is_empty() => {
-                Ok(Arc::new(repository::RepositoryPanel::new(kind, of, sources)?))
-            }
+            ("git" | "github", of) if !of.is_empty() => repository::create(kind, of, sources),
             ("memories", "") => Ok(Arc::new(notes::MemoriesPanel(sources.notebook.clone()))),
             ("scratchpad", "") => Ok(Arc::new(notes::ScratchpadPanel(sources.notebook.clone()))),
             ("library", "") => Ok(Arc::new(notes::LibraryPanel::of(sources))),
@@ -135,16 +147,19 @@ impl OpenPanels {
     }
 
     /// The approvals for opening a panel.
-    pub(crate) fn actions(&self, name: &str) -> Vec<Action> {
+    pub fn actions(&self, name: &str) -> Vec<Action> {
         let Some(sources) = self.shared.sources.get() else {
             return Vec::new();
         };
         match name.trim().split_once(':') {
             Some(("file", path)) => sources.project.read_actions(path.trim()),
-            Some((kind @ ("git" | "github"), of)) => vec![Action::Run {
-                command: repository::line(kind, of.trim()),
-                cwd: sources.project.workspace.root().to_owned(),
-            }],
+            Some((kind @ ("git" | "github"), of)) => repository::folders(kind, &sources.project.workspace)
+                .into_iter()
+                .map(|cwd| Action::Run {
+                    command: repository::line(kind, of.trim()),
+                    cwd,
+                })
+                .collect(),
             Some(_) | None => Vec::new(),
         }
     }

@@ -397,8 +397,9 @@ async fn append_call_result(
         RepeatVerdict::Warn(text) => call.output.content.push(Block::text(text)),
         RepeatVerdict::Stop(times) => results.repeated = Some((call.tool.clone(), times)),
     }
-    if call.effect == ToolEffect::Mutating {
-        session.conversation.panels.mark_stale();
+    match call.effect {
+        ToolEffect::Mutating | ToolEffect::Delegating => session.conversation.panels.mark_stale(),
+        ToolEffect::ReadOnly => {}
     }
     if call.output.next == NextStep::EndTurn {
         refuse_early_end(session, &mut call, results);

@@ -377,10 +377,8 @@ impl tool::ContextSource for ReadFileSource {
                 Block::Text { text } => text.as_str(),
                 Block::Media(_) => "media",
             });
-            Ok(tool::ContextFound {
-                content: tool::ContextContent::Text(texts.collect()),
-                touched: found.touched,
-            })
+            let content = tool::ContextContent::Text(texts.collect());
+            Ok(tool::ContextFound::new(content, found.touched))
         }
         .boxed()
     }

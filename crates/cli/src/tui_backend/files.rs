@@ -117,7 +117,9 @@ async fn printed(programs: &[&str], file: &Path, here: &BackendContext) -> bool 
 }
 
 fn open(here: &BackendContext) -> Result<Workspace> {
-    Workspace::open(&here.root).map_err(|error| Failure::failed(error.to_string()))
+    let loaded = here.config()?;
+    let (permissions, _) = host::permissions::load(&loaded.layers, loaded.trust, &here.root, &here.env);
+    host::project_context::open_workspace(&here.root, &permissions)
 }
 
 fn paths(workspace: &Workspace, wanted: &(dyn Fn(&Path) -> bool + Sync)) -> Result<Vec<PathBuf>> {

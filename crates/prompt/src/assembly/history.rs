@@ -14,8 +14,8 @@ const RESULT_BYTES: usize = 1_500;
 /// Maximum bytes of a text in a history panel.
 const TEXT_BYTES: usize = 4_000;
 
-/// Renders a chunk of a conversation as one panel, labelled with its time range.
-pub(crate) fn history_panel(members: &[&Arc<Item>], brief: &HashSet<ItemId>) -> Arc<Item> {
+/// Renders a chunk of a conversation as one panel, labelled with its time range. `number` counts the chunks from 1.
+pub(crate) fn history_panel(members: &[&Arc<Item>], brief: &HashSet<ItemId>, number: usize) -> Arc<Item> {
     let (first, last) = (members.first(), members.last());
     let at = last.map_or(Time(0), |item| item.at);
     let from = first.map_or(at, |item| item.at);
@@ -23,7 +23,7 @@ pub(crate) fn history_panel(members: &[&Arc<Item>], brief: &HashSet<ItemId>) -> 
         "<panel name=\"history\" from=\"{}\" to=\"{}\">\n{}\n",
         format_time(from),
         format_time(at),
-        PanelTexts::load().history
+        PanelTexts::load().history.replace("{number}", &number.to_string())
     );
     for item in members {
         entry(&mut text, item, brief.contains(&item.id));
@@ -52,6 +52,20 @@ fn entry(text: &mut String, item: &Item, is_brief: bool) {
         text.push_str(&format!("[result] {body}\n"));
         return;
     }
+    parts(text, message, TEXT_BYTES, INPUT_BYTES);
+}
+
+/// Appends an item in full.
+pub(crate) fn full_entry(text: &mut String, item: &Item) {
+    let Some(message) = item.message() else { return };
+    match &item.body {
+        Body::Result { .. } => text.push_str(&format!("[result] {}\n", result_text(message))),
+        _ => parts(text, message, usize::MAX, usize::MAX),
+    }
+}
+
+/// Appends the texts and calls of a message, each up to a size in bytes.
+fn parts(text: &mut String, message: &Message, text_bytes: usize, input_bytes: usize) {
     let speaker = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",
@@ -59,12 +73,12 @@ fn entry(text: &mut String, item: &Item, is_brief: bool) {
     for part in &message.parts {
         match part {
             Part::Text { text: body, .. } if !body.trim().is_empty() => {
-                text.push_str(&format!("[{speaker}] {}\n", cut_middle(body.trim(), TEXT_BYTES)));
+                text.push_str(&format!("[{speaker}] {}\n", cut_middle(body.trim(), text_bytes)));
             }
             Part::ToolCall { name, input, .. } => {
                 text.push_str(&format!(
                     "[call] {name}({})\n",
-                    cut_middle(&input.to_string(), INPUT_BYTES)
+                    cut_middle(&input.to_string(), input_bytes)
                 ));
             }
             Part::Media(media) => text.push_str(&format!("[{speaker}] ({}, omitted)\n", media.mime)),

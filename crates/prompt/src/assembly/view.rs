@@ -77,23 +77,23 @@ fn lay_out(
     let summary = before.iter().filter(|item| matches!(item.body, Body::Summary { .. }));
     out.extend(summary.map(|item| Arc::clone(item)));
     let mut rest = Vec::new();
-    let mut chunk: Option<(ItemId, Vec<&Arc<Item>>)> = None;
+    let mut chunk: Option<(ElidedChunk, Vec<&Arc<Item>>)> = None;
     for &item in before {
         if matches!(item.body, Body::Summary { .. } | Body::Panels { .. }) {
             continue;
         }
         if chunk.is_none()
-            && let Some(last) = form.chunks.get(&item.id)
+            && let Some(found) = form.chunks.get(&item.id)
         {
-            chunk = Some((*last, Vec::new()));
+            chunk = Some((*found, Vec::new()));
         }
         match chunk.take() {
-            Some((last, mut members)) => {
+            Some((found, mut members)) => {
                 members.push(item);
-                match item.id == last {
+                match item.id == found.last {
                     true if members.first().is_some_and(|first| form.gone.contains(&first.id)) => {}
-                    true => out.push(history::history_panel(&members, &form.brief)),
-                    false => chunk = Some((last, members)),
+                    true => out.push(history::history_panel(&members, &form.brief, found.number)),
+                    false => chunk = Some((found, members)),
                 }
             }
             None => rest.extend(form.shown(item)),
@@ -109,9 +109,18 @@ fn lay_out(
     out
 }
 
+/// A chunk that is shown as a history panel.
+#[derive(Clone, Copy)]
+struct ElidedChunk {
+    last: ItemId,
+    /// Its number, from 1.
+    number: usize,
+}
+
 /// Lookup tables for an elision.
 struct ElisionIndex {
-    chunks: HashMap<ItemId, ItemId>,
+    /// The chunks by their first item.
+    chunks: HashMap<ItemId, ElidedChunk>,
     brief: HashSet<ItemId>,
     gone: HashSet<ItemId>,
     cut: HashMap<ItemId, u64>,
@@ -120,7 +129,12 @@ struct ElisionIndex {
 impl ElisionIndex {
     fn of(fold: &HistoryElision) -> Self {
         ElisionIndex {
-            chunks: fold.history.iter().copied().collect(),
+            chunks: fold
+                .history
+                .iter()
+                .zip(1..)
+                .map(|((first, last), number)| (*first, ElidedChunk { last: *last, number }))
+                .collect(),
             brief: fold.brief.iter().copied().collect(),
             gone: fold.hidden.iter().copied().collect(),
             cut: fold.truncated.iter().copied().collect(),

@@ -46,6 +46,8 @@ pub struct PanelTexts {
     pub gone: String,
     /// At the beginning of a history panel.
     pub history: String,
+    /// Replaces a change that is too long to show.
+    pub outdated: String,
     /// Before the repeated system prompt.
     pub repeated: String,
     /// Name of the tool in synthetic calls.

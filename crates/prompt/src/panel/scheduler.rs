@@ -1,8 +1,10 @@
 //! Selects the panels for a request: those that changed, unless they are delayed.
 
+use super::render::PanelTexts;
 use super::{ChangeChannel, PanelSnapshot};
-use session::{ShownPanel, Time};
+use session::{Item, ShownPanel, Time};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// State of each panel besides what the model was shown.
 #[derive(Debug, Clone, Default)]
@@ -54,11 +56,24 @@ impl PanelUpdate {
 }
 
 impl PanelScheduler {
+    /// Takes the times of the last changes from the log of an earlier process.
+    pub fn restore(&mut self, items: &[Arc<Item>]) {
+        for (name, shown) in super::open_states(items) {
+            let state = PanelState {
+                hash: shown.hash,
+                since: shown.since,
+                freezes: 0,
+            };
+            self.states.entry(name.to_owned()).or_insert(state);
+        }
+    }
+
     /// Returns the panels for the next request, from the oldest change to the newest. `counts` returns the tokens of a
     /// text.
     ///
     /// Unchanged panels are not shown again. A change is delayed for as many requests as the volatility allows, and
-    /// without limit if the panel is longer than it is worth; new and removed panels are shown immediately.
+    /// without limit if the panel is longer than it is worth: then a note replaces it. New and removed panels are shown
+    /// immediately.
     pub fn select_updates(
         &mut self,
         snapshots: &[PanelSnapshot],
@@ -69,21 +84,25 @@ impl PanelScheduler {
     ) -> Vec<PanelUpdate> {
         let mut updates: Vec<PanelUpdate> = Vec::new();
         for snapshot in snapshots {
-            let state = self.update_state(snapshot, shown.get(snapshot.name.as_str()).copied(), now);
-            if is_due(
-                state,
-                snapshot,
-                shown.get(snapshot.name.as_str()).copied(),
-                cache,
-                &counts,
-            ) {
-                state.freezes = 0;
-                updates.push(PanelUpdate {
-                    name: snapshot.name.clone(),
-                    text: Some(snapshot.text.clone()),
-                    since: state.since,
-                });
-            }
+            let name = snapshot.name.as_str();
+            let state = self.update_state(snapshot, shown.get(name).copied(), now);
+            let text = match change(state, snapshot, shown.get(name).copied(), cache, &counts) {
+                PanelChange::None => continue,
+                PanelChange::Shown => snapshot.text.clone(),
+                PanelChange::TooLong => {
+                    let note = PanelTexts::load().outdated;
+                    if shown.get(name).is_some_and(|shown| shown.hash == super::hash(&note)) {
+                        continue;
+                    }
+                    note
+                }
+            };
+            state.freezes = 0;
+            updates.push(PanelUpdate {
+                name: snapshot.name.clone(),
+                text: Some(text),
+                since: state.since,
+            });
         }
         updates.sort_by_key(|update| update.since);
         if cache != CacheStatus::Broken {
@@ -102,7 +121,6 @@ impl PanelScheduler {
     /// Records the content of a panel: the time changes only with the content.
     fn update_state(&mut self, snapshot: &PanelSnapshot, shown: Option<&ShownPanel>, now: Time) -> &mut PanelState {
         let hash = snapshot.hash();
-        // A resumed session takes the time of the last change from its log.
         let since = shown
             .filter(|shown| shown.hash == hash)
             .map_or(now, |shown| shown.since);
@@ -118,34 +136,48 @@ impl PanelScheduler {
     }
 }
 
-fn is_due(
+/// How a panel differs from what the model sees.
+enum PanelChange {
+    /// Not at all, or the change is delayed.
+    None,
+    /// The new content is shown.
+    Shown,
+    /// The new content is longer than it is worth.
+    TooLong,
+}
+
+fn change(
     state: &mut PanelState,
     snapshot: &PanelSnapshot,
     shown: Option<&ShownPanel>,
     cache: CacheStatus,
     counts: &impl Fn(&str) -> u64,
-) -> bool {
+) -> PanelChange {
     let CacheStatus::Warm { worth } = cache else {
-        return true;
+        return PanelChange::Shown;
     };
     let is_new = shown.is_none();
     if shown.is_some_and(|shown| shown.hash == state.hash) {
         state.freezes = 0;
-        return false;
+        return PanelChange::None;
     }
     if snapshot.change_channel == ChangeChannel::Conversation {
-        return false;
+        return PanelChange::None;
     }
-    if !is_new {
-        let is_held = match snapshot.volatility.max_freezes() {
-            None => true,
-            Some(most) => state.freezes < most,
-        };
-        if is_held {
-            state.freezes += 1;
-            return false;
-        }
+    if is_new {
+        return PanelChange::Shown;
+    }
+    let is_held = match snapshot.volatility.max_freezes() {
+        None => true,
+        Some(most) => state.freezes < most,
+    };
+    if is_held {
+        state.freezes += 1;
+        return PanelChange::None;
     }
     // The byte length suffices to accept short panels.
-    snapshot.text.len() as u64 <= worth || counts(&snapshot.text) <= worth
+    match snapshot.text.len() as u64 <= worth || counts(&snapshot.text) <= worth {
+        true => PanelChange::Shown,
+        false => PanelChange::TooLong,
+    }
 }

@@ -118,21 +118,57 @@ fn a_panel_that_changed_back_counts_as_unchanged() {
 }
 
 #[test]
-fn a_changed_panel_above_its_worth_waits_for_a_cache_break() {
+fn a_changed_panel_above_its_worth_is_marked_as_outdated_until_the_cache_breaks() {
     let mut board = PanelScheduler::default();
-    let long = snapshot("p", Volatility::Live, &"word ".repeat(1_000));
+    let long = |text: &str| [snapshot("p", Volatility::Live, &text.repeat(1_000))];
     let count = |text: &str| text.len() as u64 / 5;
     let worth = CacheStatus::Warm { worth: 100 };
+    let texts = |updates: &[PanelUpdate]| updates.iter().map(|update| update.text.clone()).collect::<Vec<_>>();
+    let opened = board.select_updates(&long("word "), &BTreeMap::new(), worth, Time(1), count);
     assert_eq!(
-        board.select_updates(std::slice::from_ref(&long), &BTreeMap::new(), worth, Time(1), count),
-        []
+        texts(&opened),
+        [Some("word ".repeat(1_000))],
+        "an opened panel is shown"
     );
-    assert_eq!(
-        board
-            .select_updates(&[long], &BTreeMap::new(), CacheStatus::Broken, Time(2), count)
-            .len(),
-        1
-    );
+    let state = opened[0].shown();
+    let shown = BTreeMap::from([("p", &state)]);
+    let changed = board.select_updates(&long("text "), &shown, worth, Time(2), count);
+    assert_eq!(texts(&changed), [Some(PanelTexts::load().outdated)]);
+    let state = changed[0].shown();
+    let shown = BTreeMap::from([("p", &state)]);
+    let again = board.select_updates(&long("other "), &shown, worth, Time(3), count);
+    assert_eq!(again, [], "the note still applies");
+    let broken = board.select_updates(&long("other "), &shown, CacheStatus::Broken, Time(4), count);
+    assert_eq!(texts(&broken), [Some("other ".repeat(1_000))]);
+    let short = [snapshot("p", Volatility::Live, "short")];
+    let short = board.select_updates(&short, &shown, worth, Time(5), count);
+    assert_eq!(texts(&short), [Some("short".into())]);
+}
+
+#[test]
+fn the_order_by_last_change_survives_a_restart_and_a_summary() {
+    let mut board = PanelScheduler::default();
+    let panels = |a: &str, b: &str| [snapshot("a", Volatility::Live, a), snapshot("b", Volatility::Live, b)];
+    board.select_updates(&panels("1", "1"), &BTreeMap::new(), WARM, Time(1), |_| 1);
+    let all = board.select_updates(&panels("2", "1"), &BTreeMap::new(), CacheStatus::Broken, Time(2), |_| 1);
+    let states: Vec<ShownPanel> = all.iter().map(PanelUpdate::shown).collect();
+    let summary = Arc::new(Item {
+        id: ItemId::new(),
+        parent: None,
+        at: Time(3),
+        body: Body::Summary {
+            message: Arc::new(Message::user("notes")),
+            first_kept: None,
+        },
+    });
+    let items = [item(vec![], states, Some(HistoryElision::default())), summary];
+    let mut resumed = PanelScheduler::default();
+    resumed.restore(&items);
+    let shown = shown_states(&items);
+    assert!(shown.is_empty());
+    let all = resumed.select_updates(&panels("2", "1"), &shown, CacheStatus::Broken, Time(9), |_| 1);
+    let order: Vec<(&str, Time)> = all.iter().map(|update| (update.name.as_str(), update.since)).collect();
+    assert_eq!(order, [("b", Time(1)), ("a", Time(2))]);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Panels for the directory tree, a file, and diagnostics.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
 use prompt::panel::{Panel, PanelContext, Volatility};
-use workspace::{EntryKind, IgnoreStatus, Location};
+use workspace::{EntryKind, IgnoreStatus, Location, Workspace};
 
 use crate::support::code_server::CodeServer;
 use crate::support::project::{Project, run_blocking};
@@ -32,13 +33,13 @@ impl Panel for TreePanel {
     }
 
     fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
-        let root = self.0.workspace.locate("").ok();
-        async move { run_blocking(move || Ok(root.and_then(tree))).await.ok().flatten() }.boxed()
+        let workspace = self.0.workspace.clone();
+        async move { run_blocking(move || Ok(tree(&workspace))).await.ok().flatten() }.boxed()
     }
 }
 
-/// Renders the tree breadth-first, up to the size limit.
-fn tree(root: Location) -> Option<String> {
+/// Renders the tree breadth-first, up to the size limit, the additional folders of the project last.
+fn tree(workspace: &Workspace) -> Option<String> {
     struct TreeLine {
         depth: usize,
         text: String,
@@ -46,7 +47,16 @@ fn tree(root: Location) -> Option<String> {
     }
     let mut lines: Vec<TreeLine> = Vec::new();
     let mut roots = Vec::new();
-    let mut queue = VecDeque::from([(root, None::<usize>)]);
+    let mut queue = VecDeque::from([(workspace.locate("").ok()?, None::<usize>)]);
+    for (place, folder) in workspace.more().iter().enumerate() {
+        lines.push(TreeLine {
+            depth: 0,
+            text: format!("{}/", folder.display()),
+            below: Vec::new(),
+        });
+        queue.extend(workspace.locate(folder).ok().map(|folder| (folder, Some(place))));
+    }
+    let more = 0..lines.len();
     let mut room = TREE_CHARS;
     while let Some((folder, parent)) = queue.pop_front() {
         let Ok(listing) = folder.list(ENTRIES) else { continue };
@@ -85,7 +95,7 @@ fn tree(root: Location) -> Option<String> {
         }
     }
     let mut text = String::new();
-    let mut open: Vec<usize> = roots.into_iter().rev().collect();
+    let mut open: Vec<usize> = roots.into_iter().chain(more).rev().collect();
     while let Some(place) = open.pop() {
         let line = &lines[place];
         text.push_str(&"\t".repeat(line.depth));
@@ -122,6 +132,18 @@ impl Panel for FilePanel {
 
     fn volatility(&self) -> Volatility {
         Volatility::Live
+    }
+
+    /// Other programs may change the file.
+    fn version(&self) -> BoxFuture<'_, Option<u64>> {
+        let file = self.file.clone();
+        async move {
+            let fingerprint = run_blocking(move || Ok(file.fingerprint().ok())).await.ok().flatten();
+            let mut hasher = DefaultHasher::new();
+            fingerprint.hash(&mut hasher);
+            Some(hasher.finish())
+        }
+        .boxed()
     }
 
     /// A missing file is shown as nothing.

@@ -1,11 +1,17 @@
-//! The output of a read-only git or gh command, refreshed whenever it may have changed.
+//! The output of a read-only git or gh command, refreshed when it may have changed.
 
-use std::path::PathBuf;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt as _};
+use futures::future::{BoxFuture, FutureExt as _, join_all};
 use prompt::panel::{Panel, PanelContext, Volatility};
 use sandbox::{CaptureCap, Confinement, ProcessEnvironment, ProcessRequest, ProcessStatus};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use workspace::Workspace;
 
 use super::PanelSources;
 use crate::support::commands::{self as command, shell};
@@ -48,12 +54,38 @@ const GITHUB: &[&str] = &[
     "repo view",
 ];
 
-/// The output of a git or gh command.
-pub(super) struct RepositoryPanel {
+/// Minimum time between two requests to GitHub.
+const GITHUB_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The output of a git command.
+pub(super) struct GitPanel {
     name: String,
+    command: RepositoryCommand,
+}
+
+/// The output of a gh command. It is refreshed in the background, because it needs the network.
+pub(super) struct GithubPanel {
+    name: String,
+    command: Arc<RepositoryCommand>,
+    /// The newest output.
+    output: watch::Sender<Option<String>>,
+    refresh: Mutex<BackgroundRefresh>,
+}
+
+/// The refresh of a panel in the background.
+#[derive(Default)]
+struct BackgroundRefresh {
+    /// The running or last one. Dropping the set stops it.
+    task: JoinSet<()>,
+    started: Option<Instant>,
+}
+
+/// A git or gh command.
+struct RepositoryCommand {
     line: String,
     seconds: u64,
-    cwd: PathBuf,
+    /// The folders to run in.
+    folders: Vec<PathBuf>,
     environment: ProcessEnvironment,
     confinement: Option<Confinement>,
 }
@@ -66,24 +98,59 @@ pub(super) fn line(kind: &str, arguments: &str) -> String {
     }
 }
 
-impl RepositoryPanel {
-    pub(super) fn new(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Self, String> {
+/// The folders in which the command of a panel runs: for git one per repository of the project.
+pub(super) fn folders(kind: &str, workspace: &Workspace) -> Vec<PathBuf> {
+    let repositories = workspace.repositories();
+    let others = repositories.iter().map(|(folder, _)| folder.to_path_buf());
+    let others = others.filter(|folder| kind == "git" && folder != workspace.root());
+    [workspace.root().to_owned()].into_iter().chain(others).collect()
+}
+
+/// Creates the panel of a git or gh command.
+pub(super) fn create(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Arc<dyn Panel>, String> {
+    let (name, command) = (
+        format!("{kind}:{arguments}"),
+        RepositoryCommand::new(kind, arguments, sources)?,
+    );
+    Ok(match kind {
+        "git" => Arc::new(GitPanel { name, command }),
+        _ => Arc::new(GithubPanel {
+            name,
+            command: Arc::new(command),
+            output: watch::Sender::default(),
+            refresh: Mutex::default(),
+        }),
+    })
+}
+
+impl RepositoryCommand {
+    fn new(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Self, String> {
         check(kind, arguments)?;
         let confinement = sources.commands.confinement.as_ref();
-        Ok(RepositoryPanel {
-            name: format!("{kind}:{arguments}"),
+        Ok(RepositoryCommand {
             line: line(kind, arguments),
             seconds: if kind == "git" { GIT_SECONDS } else { GITHUB_SECONDS },
-            cwd: sources.project.workspace.root().to_owned(),
+            folders: folders(kind, &sources.project.workspace),
             environment: sources.environment.clone(),
             confinement: confinement.map(|confinement| command::at_level(confinement, policy::AccessLevel::ReadOnly)),
         })
     }
 
+    /// The output in all folders.
     async fn ask(&self) -> Option<String> {
+        if let [folder] = self.folders.as_slice() {
+            return self.ask_in(folder).await;
+        }
+        let outputs = join_all(self.folders.iter().map(|folder| self.ask_in(folder))).await;
+        let outputs = self.folders.iter().zip(outputs);
+        let outputs = outputs.filter_map(|(folder, output)| Some(format!("{}:\n{}", folder.display(), output?)));
+        Some(outputs.collect::<Vec<_>>().join("\n\n"))
+    }
+
+    async fn ask_in(&self, folder: &Path) -> Option<String> {
         let request = ProcessRequest {
             program: shell::program(self.line.clone()),
-            cwd: self.cwd.clone(),
+            cwd: folder.to_owned(),
             environment: self.environment.clone(),
             timeout: Some(Duration::from_secs(self.seconds)),
             grace: ProcessRequest::GRACE,
@@ -107,7 +174,7 @@ impl RepositoryPanel {
     }
 }
 
-impl Panel for RepositoryPanel {
+impl Panel for GitPanel {
     fn name(&self) -> &str {
         &self.name
     }
@@ -117,7 +184,55 @@ impl Panel for RepositoryPanel {
     }
 
     fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
-        self.ask().boxed()
+        self.command.ask().boxed()
+    }
+}
+
+impl GithubPanel {
+    /// Starts the command, unless it is running or has just run.
+    fn start_refresh(&self) {
+        let mut refresh = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
+        while refresh.task.try_join_next().is_some() {}
+        let is_recent = refresh.started.is_some_and(|at| at.elapsed() < GITHUB_INTERVAL);
+        if is_recent || !refresh.task.is_empty() {
+            return;
+        }
+        refresh.started = Some(Instant::now());
+        let (command, output) = (Arc::clone(&self.command), self.output.clone());
+        refresh.task.spawn(async move {
+            let text = command.ask().await;
+            output.send_replace(Some(text.unwrap_or_else(|| "[failed]".into())));
+        });
+    }
+}
+
+impl Panel for GithubPanel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn volatility(&self) -> Volatility {
+        Volatility::Live
+    }
+
+    /// A refresh may have ended.
+    fn version(&self) -> BoxFuture<'_, Option<u64>> {
+        let mut hasher = DefaultHasher::new();
+        self.output.borrow().hash(&mut hasher);
+        async move { Some(hasher.finish()) }.boxed()
+    }
+
+    fn load(&self) -> BoxFuture<'_, ()> {
+        self.start_refresh();
+        let mut output = self.output.subscribe();
+        // The sender is part of this panel.
+        async move { drop(output.wait_for(Option::is_some).await) }.boxed()
+    }
+
+    fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
+        self.start_refresh();
+        let text = self.output.borrow().clone();
+        async move { text }.boxed()
     }
 }
 

@@ -3,10 +3,11 @@
 use futures::future::{BoxFuture, FutureExt as _};
 use model::{Block, Media};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tool::{
     ContextContent, ContextError, ContextFound, ContextRequest, ContextRunner, ContextSource, SymbolDefinition, Tool,
 };
+use workspace::Workspace;
 
 use crate::tools::definition::DefinitionTool;
 use crate::tools::diagnostics::DiagnosticsTool;
@@ -24,9 +25,9 @@ const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// The end of the error for a missing path without a similar one.
 const NOT_FOUND: &str = " does not exist";
 
-/// Reads the content of mentions with the built-in tools.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ToolContextSource;
+/// Reads the content of mentions in all folders of a project, with the built-in tools.
+#[derive(Debug, Clone)]
+pub struct ToolContextSource(pub Workspace);
 
 impl ContextSource for ToolContextSource {
     fn read<'a>(
@@ -34,43 +35,66 @@ impl ContextSource for ToolContextSource {
         request: &'a ContextRequest,
         runner: &'a dyn ContextRunner,
     ) -> BoxFuture<'a, Result<ContextFound, ContextError>> {
-        read(request, runner).boxed()
+        read(&self.0, request, runner).boxed()
     }
 }
 
-async fn read(request: &ContextRequest, runner: &dyn ContextRunner) -> Result<ContextFound, ContextError> {
+async fn read(
+    workspace: &Workspace,
+    request: &ContextRequest,
+    runner: &dyn ContextRunner,
+) -> Result<ContextFound, ContextError> {
     match request {
-        ContextRequest::Path(path) => read_path(path, runner).await,
+        ContextRequest::Path(path) => match in_other_folder(workspace, path) {
+            None => read_path(path, runner).await,
+            Some(path) => Ok(read_path(&path, runner).await?.at(path)),
+        },
         ContextRequest::Lines { path, lines } => {
-            let (text, touched) = read_lines(path, *lines.start(), *lines.end(), runner).await?;
-            let content = ContextContent::Text(text);
-            Ok(ContextFound { content, touched })
+            let other = in_other_folder(workspace, path);
+            let place = other.as_ref().unwrap_or(path);
+            let (text, touched) = read_lines(place, *lines.start(), *lines.end(), runner).await?;
+            let found = ContextFound::new(ContextContent::Text(text), touched);
+            Ok(other.into_iter().fold(found, ContextFound::at))
         }
         ContextRequest::Symbol(name) => read_symbol(name, runner).await,
         ContextRequest::Url(url) => Ok(text(run(runner, FetchTool::NAME, json!({"url": url})).await?.text)),
-        ContextRequest::Diff => read_diff(runner).await.map(text),
+        ContextRequest::Diff => read_diffs(workspace, runner).await.map(text),
         ContextRequest::Diagnostics => Ok(text(run(runner, DiagnosticsTool::NAME, json!({})).await?.text)),
     }
 }
 
 fn text(text: String) -> ContextFound {
-    ContextFound {
-        content: ContextContent::Text(text),
-        touched: Vec::new(),
+    ContextFound::new(ContextContent::Text(text), Vec::new())
+}
+
+/// The absolute path in another folder of the project, for a path that does not exist in the main one. It may begin with
+/// the name of the folder.
+fn in_other_folder(workspace: &Workspace, path: &str) -> Option<String> {
+    let exists = |path: &Path| workspace.locate(path).is_ok_and(|place| place.exists());
+    if Path::new(path).is_absolute() || exists(Path::new(path)) {
+        return None;
     }
+    let within = |folder: &PathBuf| {
+        let below_name = folder
+            .file_name()
+            .and_then(|name| Path::new(path).strip_prefix(name).ok());
+        let mut places = [Some(Path::new(path)), below_name].into_iter().flatten();
+        places.find_map(|below| Some(folder.join(below)).filter(|path| exists(path)))
+    };
+    let found = workspace.more().iter().find_map(within)?;
+    Some(found.to_string_lossy().into_owned())
 }
 
 async fn read_path(path: &str, runner: &dyn ContextRunner) -> Result<ContextFound, ContextError> {
     if let Ok(ToolText { text, touched, .. }) = run(runner, ListDirectoryTool::NAME, json!({"path": path})).await {
-        let content = ContextContent::Folder(text);
-        return Ok(ContextFound { content, touched });
+        return Ok(ContextFound::new(ContextContent::Folder(text), touched));
     }
     let ToolText { text, media, touched } = run(runner, ReadFileTool::NAME, json!({"path": path})).await?;
     let content = match media.is_empty() {
         true => ContextContent::Text(text),
         false => ContextContent::Media(media),
     };
-    Ok(ContextFound { content, touched })
+    Ok(ContextFound::new(content, touched))
 }
 
 async fn read_lines(
@@ -99,8 +123,7 @@ async fn read_symbol(name: &str, runner: &dyn ContextRunner) -> Result<ContextFo
     if symbols.is_empty() {
         return Err(failed("it is not defined in this project"));
     }
-    let content = ContextContent::Symbols(symbols);
-    Ok(ContextFound { content, touched })
+    Ok(ContextFound::new(ContextContent::Symbols(symbols), touched))
 }
 
 /// Parses a line of the definition tool, such as `src/parser.rs:12-40 fn next(&mut self)`.
@@ -111,8 +134,29 @@ fn location(line: &str) -> Option<(&str, usize, usize)> {
     Some((path, first.parse().ok()?, last.parse().ok()?))
 }
 
-async fn read_diff(runner: &dyn ContextRunner) -> Result<String, ContextError> {
-    let git_diff = |tree: &str| json!({"command": format!("git --no-pager diff {tree}")});
+/// The changes in all repositories of the project.
+async fn read_diffs(workspace: &Workspace, runner: &dyn ContextRunner) -> Result<String, ContextError> {
+    let repositories = workspace.repositories();
+    let others = repositories.iter().map(|(folder, _)| *folder);
+    let others: Vec<&Path> = others.filter(|folder| *folder != workspace.root()).collect();
+    if others.is_empty() {
+        return read_diff(workspace.root(), runner).await;
+    }
+    let (mut diffs, mut error) = (Vec::new(), None);
+    for folder in [workspace.root()].into_iter().chain(others) {
+        match read_diff(folder, runner).await {
+            Ok(diff) => diffs.push(format!("# {}\n{diff}", folder.display())),
+            Err(why) => error = Some(why),
+        }
+    }
+    match error {
+        Some(error) if diffs.is_empty() => Err(error),
+        Some(_) | None => Ok(diffs.join("\n")),
+    }
+}
+
+async fn read_diff(folder: &Path, runner: &dyn ContextRunner) -> Result<String, ContextError> {
+    let git_diff = |tree: &str| json!({"command": format!("git --no-pager diff {tree}"), "cwd": folder});
     let mut diff = run(runner, TerminalTool::NAME, git_diff("HEAD")).await?.text;
     let has_no_commits = diff.contains(NO_COMMITS);
     if has_no_commits {

@@ -102,6 +102,19 @@ impl Project {
         }
     }
 
+    /// The approvals for searching a path: a search of the project covers all of its folders.
+    pub(crate) fn search_actions(&self, path: &str) -> Vec<Action> {
+        let mut actions = self.read_actions(path);
+        let is_root = |place: Location| place.path() == self.workspace.root();
+        if self.workspace.locate(path).is_ok_and(is_root) {
+            actions.extend(self.workspace.more().iter().map(|root| Action::Read {
+                path: root.clone(),
+                place: PathArea::Inside,
+            }));
+        }
+        actions
+    }
+
     /// The approvals for reading a file, or a directory with its contents.
     pub(crate) fn read_tree_actions(&self, path: &str) -> Vec<Action> {
         let mut actions = self.read_actions(path);

@@ -61,7 +61,7 @@ impl SymbolInput {
     /// The approvals: the search reads the whole project.
     pub(crate) fn actions(&self, project: &Project) -> Vec<Action> {
         let named = self.path.iter().flat_map(|path| project.read_actions(path));
-        project.read_actions("").into_iter().chain(named).collect()
+        project.search_actions("").into_iter().chain(named).collect()
     }
 
     pub(crate) fn symbol(&self, project: &Project) -> Result<SymbolQuery, Error> {

@@ -86,7 +86,7 @@ impl Tool for FindPathTool {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.0.read_actions(input.path.as_deref().unwrap_or_default())
+        self.0.search_actions(input.path.as_deref().unwrap_or_default())
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {

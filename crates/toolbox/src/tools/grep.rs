@@ -131,7 +131,7 @@ impl Tool for GrepTool {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.0.read_actions(input.path.as_deref().unwrap_or_default())
+        self.0.search_actions(input.path.as_deref().unwrap_or_default())
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::future::join_all;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +16,7 @@ pub(crate) struct PanelTool(pub(crate) OpenPanels);
 
 /// Opens and closes panels: context that is kept up to date next to the conversation. There are todo, library,
 /// statistics, tools, tree, memories, notifications, logs, scratchpad, console, diagnostics, file:PATH, git:ARGS,
-/// github:ARGS, console:JOB, skill:NAME.
+/// github:ARGS, console:JOB, skill:NAME, history:NUMBER (an earlier part of the conversation in full).
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// Such as file:src/main.rs or git:status --short.
@@ -64,6 +65,7 @@ impl Tool for PanelTool {
         if !problems.is_empty() {
             return Err(Error::Failed(problems.join("; ")));
         }
+        join_all(input.open.iter().map(|name| self.0.load(name))).await;
         let names = self.0.names();
         Ok(match names.is_empty() {
             true => Output::text("No panel is open."),
