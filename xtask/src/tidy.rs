@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::{no_arguments, tools};
 
 mod code;
+mod documented;
 mod layers;
 mod manifests;
 mod map;
@@ -79,6 +80,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     problems.extend(traces::check(&files));
     problems.extend(manifests::check(&files));
     problems.extend(testdata::check(&files));
+    problems.extend(documented::check(&files));
 
     for problem in &problems {
         println!("{}: {}", problem.place, problem.message);

@@ -1,0 +1,102 @@
+//! Numbers in the documentation are those of the code.
+//!
+//! Each entry is a sentence of a page and the declaration that it states. A change of either without the other fails.
+
+use super::{File, Problem};
+
+/// A page, a part of one of its sentences, a source file, and a part of that file.
+type Statement = (&'static str, &'static str, &'static str, &'static str);
+
+/// The statements with numbers that no other test compares with the code.
+#[rustfmt::skip]
+const STATEMENTS: &[Statement] = &[
+    ("prompts.md", "A request may have 0.85 ×", "prompt/src/budget.rs", "USABLE_PERCENT: u64 = 85;"),
+    ("prompts.md", "result gets at most half", "prompt/src/budget.rs", "RESULT_PERCENT: u64 = 50;"),
+    ("prompts.md", "first 40 % and last 60 %", "prompt/src/budget.rs", "HEAD_PERCENT: usize = 40;"),
+    ("prompts.md", "mentions get a sixth", "prompt/src/budget.rs", "MENTIONS_DIVISOR: u64 = 6;"),
+    ("prompts.md", "all panels together a quarter", "prompt/src/budget.rs", "PANELS_DIVISOR: u64 = 4;"),
+    ("prompts.md", "each at most 25,000 tokens", "prompt/src/panel/render.rs", "PAGE: u64 = 25_000;"),
+    ("prompts.md", "more than 20,000 tokens of panels", "prompt/src/assembly/layout_cache.rs", "REPEAT_SYSTEM_AFTER: u64 = 20_000;"),
+    ("prompts.md", "old states may take a tenth", "agent/src/panels.rs", "OUTDATED_PERCENT: u64 = 10;"),
+    ("prompts.md", "takes more than a quarter of the budget", "agent/src/panels.rs", "ELIDE_PERCENT: u64 = 25;"),
+    ("prompts.md", "elision would halve the conversation", "agent/src/compaction.rs", "ELIDED_PERCENT: u64 = 50;"),
+    ("prompts.md", "chunks of at least 25 messages and 5,000 tokens", "prompt/src/elision.rs", "DETACH_CHUNK_MIN_MESSAGES: usize = 25;"),
+    ("prompts.md", "chunks of at least 25 messages and 5,000 tokens", "prompt/src/elision.rs", "DETACH_CHUNK_MIN_TOKENS: u64 = 5_000;"),
+    ("prompts.md", "at least 25 messages and 7,500 tokens remain", "prompt/src/elision.rs", "DETACH_KEEP_MIN_MESSAGES: usize = 25;"),
+    ("prompts.md", "at least 25 messages and 7,500 tokens remain", "prompt/src/elision.rs", "DETACH_KEEP_MIN_TOKENS: u64 = 7_500;"),
+    ("prompts.md", "up to three levels deep", "context/src/rules.rs", "MAX_IMPORTS: usize = 3;"),
+    ("prompts.md", "At most 32 KiB per file", "prompt/src/system_prompt/quote.rs", "MAX_RULES_FILE_BYTES: usize = 32 * 1024;"),
+    ("prompts.md", "128 KiB in total", "context/src/rules.rs", "MAX_TOTAL_BYTES: usize = 128 * 1024;"),
+    ("prompts.md", "at most 16 KiB of each", "prompt/src/notes.rs", "NOTE_BYTES: usize = 16 * 1024;"),
+    ("prompts.md", "up to three definitions", "toolbox/src/support/context_source.rs", "MAX_DEFINITIONS: usize = 3;"),
+    ("prompts.md", "200,000 bytes: small pieces", "agent/src/mentions.rs", "MAX_BYTES: usize = 200_000;"),
+    ("prompts.md", "folders and files in 1,000 bytes", "context/src/project.rs", "MAX_FILE_LIST_BYTES: usize = 1_000;"),
+    ("prompts.md", "once per minute in the background", "toolbox/src/panels/repository.rs", "GITHUB_INTERVAL: Duration = Duration::from_secs(60);"),
+    ("prompts.md", "Claude (1.22) and Gemini (1.05)", "prompt/src/tokens.rs", "TokenizerFamily::Claude => (&O200K, 122)"),
+    ("prompts.md", "Claude (1.22) and Gemini (1.05)", "prompt/src/tokens.rs", "TokenizerFamily::Gemini => (&O200K, 105)"),
+    ("acp.md", "Messages may have up to 32 MiB", "acp/src/wire.rs", "MAX_LINE: usize = 32 * 1024 * 1024;"),
+    ("acp.md", "Of the diagnostics, 20 are sent", "agent/src/project_context.rs", "MAX_DIAGNOSTICS: usize = 20;"),
+    ("hooks.md", "at most 8 times", "agent/src/turn/loop_guard.rs", "MAX_HOOK_CONTINUATIONS: u32 = 8;"),
+    ("hooks.md", "60 s if absent", "host/src/hooks.rs", "DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);"),
+    ("cli.md", "less than 20 % of the model's window is left", "prompt/src/compaction.rs", "SMALL_REST_PERCENT: u64 = 20;"),
+    ("cli.md", "20,000 tokens of a window above 200,000", "prompt/src/compaction.rs", "LARGE_REST: u64 = 20_000;"),
+    ("cli.md", "20,000 tokens of a window above 200,000", "prompt/src/compaction.rs", "LARGE_WINDOW: u64 = 200_000;"),
+    ("cli.md", "From 75 % on", "prompt/src/compaction.rs", "PREPARE_PERCENT: u64 = 75;"),
+    ("cli.md", "sends nothing for 90 seconds", "agent/src/compaction/summary.rs", "SILENCE_TIMEOUT: Duration = Duration::from_secs(90);"),
+    ("tui.md", "more than 10 lines or 1,000 characters", "tui/src/composer/paste.rs", "MAX_INLINE_LINES: usize = 10;"),
+    ("tui.md", "more than 10 lines or 1,000 characters", "tui/src/composer/paste.rs", "MAX_INLINE_CHARS: usize = 1_000;"),
+    ("sandbox.md", "if there are more than 1,000", "host/src/confinement.rs", "MAX_HIDDEN: usize = 1_000;"),
+    ("sandbox.md", "16384 processes", "host/src/config/sandbox.rs", "max_processes: NonZeroU32 = bounds::count(16_384)"),
+    ("sandbox.md", "`terminal.foreground` (60 s)", "host/src/config/sandbox.rs", "HumanDuration(Duration::from_secs(60))"),
+    ("mcp.md", "Up to 10 server tools", "host/src/config/schema.rs", "mcp_listed: u32 [project: Allow] = 10"),
+    ("mcp.md", "cut to 64 characters", "mcp/src/tool_names.rs", "MAX_NAME: usize = 64;"),
+    ("mcp.md", "`60s` by default", "mcp/src/definition.rs", "DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);"),
+];
+
+pub(super) fn check(files: &[File]) -> Vec<Problem> {
+    let statements = STATEMENTS.iter();
+    statements.filter_map(|statement| compare(files, *statement)).collect()
+}
+
+fn compare(files: &[File], (page, sentence, source, code): Statement) -> Option<Problem> {
+    let has = |path: &str, part: &str| {
+        let file = files.iter().find(|file| file.path == path);
+        file.is_some_and(|file| words(&file.text).contains(&words(part)))
+    };
+    let (page, source) = (format!("docs/{page}"), format!("crates/{source}"));
+    match (has(&page, sentence), has(&source, code)) {
+        (true, true) => None,
+        (false, _) => Some(Problem::new(
+            page,
+            format!("`{sentence}` is missing, which states `{code}` of {source}"),
+        )),
+        (true, false) => Some(Problem::new(
+            page,
+            format!("`{sentence}` is no longer true: {source} has no `{code}`"),
+        )),
+    }
+}
+
+/// The text with single spaces, because sentences are wrapped.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_number_or_sentence_is_reported() {
+        let statement = ("a.md", "at most three times", "x/src/lib.rs", "MAX: u32 = 3;");
+        let problems = |page: &str, code: &str| {
+            let files = [File::new("docs/a.md", page), File::new("crates/x/src/lib.rs", code)];
+            compare(&files, statement).map(|problem| problem.message)
+        };
+        assert_eq!(problems("It runs at most\nthree times.", "const MAX: u32 = 3;\n"), None);
+        let changed = problems("It runs at most three times.", "const MAX: u32 = 4;\n").unwrap();
+        assert!(changed.contains("no longer true"), "{changed}");
+        let removed = problems("It runs.", "const MAX: u32 = 3;\n").unwrap();
+        assert!(removed.contains("is missing"), "{removed}");
+    }
+}
