@@ -70,7 +70,7 @@ impl Default for Story {
             mode: Mode::code(),
             model: info("house-model"),
             listed: tools(&USUAL),
-            further: Vec::new(),
+            further: vec!["switch_mode"],
             overrides: TemplateOverrides::default(),
         }
     }
@@ -276,7 +276,22 @@ fn the_protocol_changes_only_the_explanation_of_calls() {
 
 #[test]
 fn modes_are_listed_only_if_one_can_be_selected() {
-    assert!(Story::default().says("Further modes for switch_mode:\n- release"));
+    assert!(Story::default().says("Modes for `switch_mode`:\n- release"));
+    let both = Story {
+        further: vec!["new_task", "switch_mode"],
+        ..Story::default()
+    };
+    assert!(both.says("Modes for `switch_mode` and `new_task`:\n- release"));
+    let subtasks = Story {
+        further: vec!["new_task"],
+        ..Story::default()
+    };
+    assert!(subtasks.says("Modes for `new_task`:\n- release"));
+    let none = Story {
+        further: Vec::new(),
+        ..Story::default()
+    };
+    assert!(!none.says("Modes for"));
     for mode in [
         Mode::edit(vec!["a".into()]),
         Mode {
@@ -288,7 +303,7 @@ fn modes_are_listed_only_if_one_can_be_selected() {
             mode,
             ..Story::default()
         };
-        assert!(!story.says("More modes"));
+        assert!(!story.says("Modes for"));
     }
 }
 
