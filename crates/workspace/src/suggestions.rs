@@ -63,7 +63,9 @@ fn names_in(folder: &Path) -> Vec<OsString> {
 }
 
 fn namesakes(missing: &Location, name: &OsStr) -> Vec<PathBuf> {
-    let roots = [missing.root()].into_iter().chain(missing.extra_roots().iter().map(PathBuf::as_path));
+    let roots = [missing.root()]
+        .into_iter()
+        .chain(missing.extra_roots().iter().map(PathBuf::as_path));
     let mut paths: Vec<PathBuf> = roots
         .flat_map(|root| walk::paths_below(root, missing.hiding(), MAX_SEEN))
         .collect();
