@@ -53,7 +53,7 @@ async fn the_prompt_is_shown_as_it_is_sent() {
     let run = hew
         .clone()
         .with_server(&server)
-        .args(["run", "--no-title", "-m", MODEL, "hi"])
+        .args(["run", "--no-title", "--mode", "code", "-m", MODEL, "hi"])
         .run()
         .await
         .unwrap();

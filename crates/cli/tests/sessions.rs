@@ -64,7 +64,8 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
     let exported = stdout(hew.clone().args(["sessions", "export", "-f", "json"])).await;
     let exported: Value = serde_json::from_str(&exported).unwrap();
     assert_eq!(exported["session"], id.as_str());
-    assert_eq!(exported["items"].as_array().unwrap().len(), 4);
+    // The prompt, the mode, two replies and a result.
+    assert_eq!(exported["items"].as_array().unwrap().len(), 5);
     assert!(exported["requests"].as_array().unwrap().len() >= 2);
 
     let answer = stdout(hew.clone().args(["resume", &id[..13], "thank", "you"])).await;

@@ -202,8 +202,8 @@ impl SessionResources {
     }
 }
 
-/// After this number of requests in a turn the user is asked whether to continue, unless a limit is configured. If
-/// approvals cannot be requested, the turn ends and can be resumed.
+/// After this number of steps with tool calls in a turn the user is asked whether to continue, unless a limit is
+/// configured. If approvals cannot be requested, the turn ends and can be resumed.
 const DEFAULT_STEPS: u32 = 200;
 
 /// Opens a session.
@@ -236,7 +236,8 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     warnings.extend(missing_mode);
     warnings.extend(catalog.problems);
     if config.limits.steps.is_none() {
-        permissions.approval.max_requests.get_or_insert(DEFAULT_STEPS);
+        // One more request for the answer after the last step.
+        permissions.approval.max_requests.get_or_insert(DEFAULT_STEPS + 1);
     }
     let profile = active_profile(config)?;
     let workspace = with_buffers(open_workspace(root, &permissions)?, client);
