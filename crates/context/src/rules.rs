@@ -240,13 +240,12 @@ impl RuleSources {
         project.map_or_else(Vec::new, |(_, origin)| self.rules_files(folder, origin, self.selection))
     }
 
-    /// Reads a rules file again, by the path shown to the model.
+    /// Reads a rules file again, by the path shown to the model, if its folder still uses it.
     pub fn reread(&self, path: &str) -> Option<RulesFile> {
-        let path = self.root().join(path);
-        let mut names = [SHARED_NAMES, NAMES, LOCAL_NAMES].into_iter().flatten();
-        let is_rules = names.any(|name| path.ends_with(name)) || path.iter().any(|part| part == CLINE_NAME);
-        let (_, origin) = self.projects().find(|(root, _)| path.starts_with(root))?;
-        if is_rules { self.read(&path, origin) } else { None }
+        let file = self.root().join(path);
+        let folders = file.ancestors().skip(1).take_while(|folder| *folder != Path::new("/"));
+        let mut rules = folders.flat_map(|folder| self.folder_rules(folder));
+        rules.find(|rules| rules.path == Path::new(path))
     }
 
     /// The rules files of a folder, without those that are part of another one.

@@ -15,8 +15,8 @@ async fn a_run_has_its_own_home_and_a_clean_environment() {
     let output = hew.run().await.expect("runs");
     assert!(output.is_success());
     let lines: Vec<&str> = output.stdout.lines().collect();
-    let names =
-        "HOME LANG PATH PWD TERM TMPDIR XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR XDG_STATE_HOME";
+    let names = "HOME LANG LLAMACPP_BASE_URL LMSTUDIO_BASE_URL OLLAMA_HOST PATH PWD TERM TMPDIR VLLM_BASE_URL \
+                 XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR XDG_STATE_HOME";
     let without_shells_own = lines[0]
         .split_whitespace()
         .filter(|name| !["OLDPWD", "SHLVL", "_"].contains(name));

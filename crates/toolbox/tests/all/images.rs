@@ -104,7 +104,12 @@ async fn an_image_is_generated_saved_and_shown_with_every_wire() {
             output: 90,
             ..Usage::default()
         };
-        let cost = (provider == "openrouter").then(|| Cost::from_usd(0.04));
+        // OpenRouter reports the cost; that of a known model follows from its price.
+        let cost = match provider {
+            "openrouter" => Some(Cost::from_usd(0.04)),
+            "openai" => Some(Cost::from_usd(0.003_635)),
+            _ => None,
+        };
         assert_eq!(
             (spent.purpose, spent.model, spent.usage, spent.cost),
             ("image", format!("{provider}/{model}"), usage, cost)
