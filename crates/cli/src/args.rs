@@ -7,6 +7,7 @@ mod history;
 mod ledger;
 mod mcp;
 mod open;
+mod predict;
 mod prompt;
 mod rules;
 mod run;
@@ -20,6 +21,7 @@ pub(crate) use history::{DiffArgs, RedoArgs, RestoreArgs, RewindArgs, UndoArgs};
 pub(crate) use ledger::{CostArgs, CostGrouping, PromptDiffArgs, PromptExplainArgs};
 pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub(crate) use open::OpenArgs;
+pub(crate) use predict::{PredictArgs, PredictCommand, PredictEvalArgs};
 pub(crate) use prompt::{PromptShowArgs, PromptSubcommand};
 pub(crate) use rules::{ModesArgs, PermissionsCommand, PermissionsTestArgs, RuleEffect, TrustArgs};
 pub(crate) use run::{ResumeArgs, RunArgs, TurnArgs};
@@ -134,6 +136,8 @@ pub(crate) enum CliCommand {
     },
     /// Serve an editor over the Agent Client Protocol on stdin and stdout
     Acp(AcpArgs),
+    /// Predict edits for an editor over the Language Server Protocol on stdin and stdout
+    Predict(PredictArgs),
     /// List and test other agents for subtasks
     Agents {
         #[command(subcommand)]

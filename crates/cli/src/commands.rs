@@ -22,6 +22,7 @@ mod models;
 mod modes;
 mod open;
 pub(crate) mod permissions;
+mod predict;
 mod prompt;
 mod prompts;
 mod resume;
@@ -118,6 +119,7 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Commands(args) => slash_commands::commands(&args, global, env),
         CliCommand::Prompts { list, command } => prompts::prompts(&list, command, global, env),
         CliCommand::Acp(args) => acp::acp(args, global, env),
+        CliCommand::Predict(args) => block_on(predict::predict(args, global, env)),
         CliCommand::Agents { command } => block_on(agents::agents(&command, global, env)),
         CliCommand::Mcp { command } => block_on(mcp::mcp(command, global, env)),
         CliCommand::Keys { command } => block_on(keys::keys(&command, global, env)),

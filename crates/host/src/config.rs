@@ -14,6 +14,7 @@ mod env_vars;
 mod key;
 mod layer;
 mod permissions;
+mod predict;
 mod providers;
 mod sandbox;
 mod schema;
@@ -31,6 +32,7 @@ pub use edit::{KeyRemoval, list, remove, set};
 pub use key::{ConfigKey, ProjectAccess};
 pub use layer::{ConfigLayer, ConfigOrigin, ConfigValue, insert, parse_key_path};
 pub use permissions::{ApprovalConfig, HookConfig, PermissionsConfig, ProfileConfig};
+pub use predict::PredictConfig;
 pub use providers::{ModelConfig, ProviderConfig, WireName};
 pub use sandbox::{SandboxConfig, TerminalConfig};
 pub use schema::{

@@ -12,14 +12,14 @@ const MAX_LINE: u64 = 8 * 1024;
 const MAX_LINES: usize = 64;
 
 /// Encodes a message.
-pub(crate) fn write(message: &Value) -> Vec<u8> {
+pub fn write(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// Reads the next message; `None` at the end of the stream. Other lines, which some servers print at startup, are
 /// skipped.
-pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Value>, Error> {
+pub async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Value>, Error> {
     let mut length = None;
     for _ in 0..MAX_LINES {
         let mut line = Vec::new();

@@ -8,7 +8,7 @@
 mod connection;
 mod diagnostics;
 mod error;
-mod framing;
+pub mod framing;
 mod positions;
 mod queries;
 mod server;

@@ -1,10 +1,12 @@
 //! HTTP connections: one client per provider, created on the first request.
 
 mod connection;
+mod json;
 mod route;
 mod socket;
 
 pub(crate) use connection::{ConnectionPool, HttpResponse, ResponseBody};
+pub(crate) use json::JsonExchange;
 pub(crate) use route::HttpRoute;
 
 use crate::error::Error;

@@ -5,14 +5,14 @@ mod dialect;
 use crate::client::headers;
 use crate::error::Error as SettingsError;
 use crate::error_mapping;
-use crate::http::{error_chain, parse_url};
+use crate::http::{JsonExchange, parse_url};
 use crate::settings::{ProviderSettings, Secret};
 use bytes::Bytes;
 use dialect::{ImageDialect, ImageRequestBody};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use model::{Cost, Error, Media, ModelPrices, PriceTier, Usage, Wire};
-use reqwest::{Response, Url};
+use reqwest::Url;
 use std::time::Duration;
 
 /// The maximum size of a response, which contains the image as base64.
@@ -135,30 +135,17 @@ impl ImageModel {
         let (path, body) = self.dialect.render(&self.model, painting);
         let mut to = self.base.clone();
         to.set_path(&self.path(&path));
-        let client = self.settings.transport.client(&self.settings, &[&to]);
-        let client = client.map_err(|error| Error::Connection {
-            provider: provider.clone(),
-            detail: error.to_string(),
-        })?;
-        let post = client.post(to).headers(self.headers.clone()).timeout(TIMEOUT);
+        let exchange = JsonExchange {
+            settings: &self.settings,
+            max_bytes: MAX_RESPONSE,
+            timeout: TIMEOUT,
+        };
+        let post = exchange.client(&to)?.post(to).headers(self.headers.clone());
         let post = match body {
             ImageRequestBody::Json(value) => post.json(&value),
             ImageRequestBody::Form { kind, bytes } => post.header(CONTENT_TYPE, kind).body(bytes),
         };
-        let response = post.send().await.map_err(|error| self.connection_error(error))?;
-        let (status, headers) = (response.status(), response.headers().clone());
-        let bytes = self.read(response).await?;
-        if !status.is_success() {
-            return Err(error_mapping::from_response(
-                provider,
-                status.as_u16(),
-                &headers,
-                &bytes,
-            ));
-        }
-        let json = serde_json::from_slice(&bytes).map_err(|_| {
-            error_mapping::invalid_response(provider, "the response is not JSON", &String::from_utf8_lossy(&bytes))
-        })?;
+        let json = exchange.send(post).await?;
         self.dialect.read(provider, &json)
     }
 
@@ -173,40 +160,11 @@ impl ImageModel {
             ImageDialect::Gemini | ImageDialect::Images | ImageDialect::Chat => format!("{base}{path}"),
         }
     }
-
-    async fn read(&self, mut response: Response) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(|error| self.connection_error(error))? {
-            if bytes.len() + piece.len() > MAX_RESPONSE {
-                return Err(error_mapping::invalid_response(
-                    &self.settings.provider,
-                    &format!("more than {MAX_RESPONSE} bytes"),
-                    "",
-                ));
-            }
-            bytes.extend_from_slice(&piece);
-        }
-        Ok(bytes)
-    }
-
-    fn connection_error(&self, error: reqwest::Error) -> Error {
-        let provider = self.settings.provider.clone();
-        match error.is_timeout() {
-            true => Error::Stalled {
-                provider,
-                after: TIMEOUT,
-            },
-            false => Error::Connection {
-                provider,
-                detail: error_chain(&error.without_url()),
-            },
-        }
-    }
 }
 
 impl std::fmt::Debug for ImageModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Painter")
+        f.debug_struct("ImageModel")
             .field("model", &self.name())
             .finish_non_exhaustive()
     }

@@ -5,6 +5,7 @@
 
 mod aws;
 mod client;
+mod completion;
 pub mod discover;
 mod environment;
 mod error;
@@ -23,6 +24,7 @@ mod wire_cache;
 
 pub use aws::{AwsAuth, AwsKeys, AwsOptions, AwsSettings};
 pub use client::connect;
+pub use completion::{CompletionAnswer, CompletionModel, CompletionRequest};
 pub use environment::ProviderEnvironment;
 pub use error::Error;
 pub use google::{GoogleAuth, GoogleOptions, GoogleSettings};

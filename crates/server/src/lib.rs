@@ -1,4 +1,5 @@
-//! Serves sessions to other programs: editors over ACP, other agents over MCP.
+//! Serves sessions to other programs: editors over ACP, other agents over MCP, edit predictions over LSP.
 
 pub mod acp;
 pub mod mcp;
+pub mod predict;

@@ -48,6 +48,6 @@ pub use remove::RemovedFile;
 pub use scratch_folder::{ScratchFile, ScratchFolder};
 pub use stop_signal::{SearchEnd, StopGuard, StopSignal};
 pub use tree::{FolderCreation, TreeEntry, TreeEntryContent, TreeLimits};
-pub use walk::ResultPage;
+pub use walk::{ResultPage, is_ignored};
 pub use workspace::Workspace;
 pub use write::{ExpectedContent, WriteOutcome};

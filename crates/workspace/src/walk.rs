@@ -64,6 +64,12 @@ pub(crate) struct WalkSummary {
     pub(crate) unreadable: usize,
 }
 
+/// Whether an ignore file excludes a file or one of the folders above it.
+pub fn is_ignored(file: &Path) -> bool {
+    let rules = IgnoreFiles::above(file);
+    rules.is_ignored(file, false) || file.ancestors().skip(1).any(|folder| rules.is_ignored(folder, true))
+}
+
 /// The folders that are still to be read, and the number of threads that may add more.
 #[derive(Default)]
 struct WalkQueue {

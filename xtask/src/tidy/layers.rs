@@ -13,6 +13,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("adapters: processes and files", &["sandbox", "workspace"]),
     ("adapters", &["acp", "index", "lsp", "mcp", "providers", "store"]),
     ("pure engines", &["edit", "prompt"]),
+    ("edit prediction", &["predict"]),
     ("project context", &["context"]),
     ("composition", &["agent", "review", "toolbox"]),
     ("host", &["host"]),
@@ -24,6 +25,11 @@ const ROWS: &[(&str, &[&str])] = &[
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("agent", ADAPTERS, "a whole turn must run in memory"),
     ("edit", ADAPTERS, "edits are computed on text, not on disk"),
+    (
+        "predict",
+        ADAPTERS,
+        "predictions are computed on text, without a model or files",
+    ),
     ("prompt", ADAPTERS, "same inputs, same bytes"),
     ("server", &["agent"], "front ends use commands and events, not the loop"),
     ("tui", &["agent"], "front ends use commands and events, not the loop"),

@@ -4,7 +4,7 @@ use super::{File, Problem};
 
 const PLACE: &str = "ARCHITECTURE.md";
 const SECTION: &str = "Code map";
-const WORD_LIMIT: usize = 2_000;
+const WORD_LIMIT: usize = 2_300;
 
 /// Compares the `###` headings of the code map with the crates that exist.
 pub(super) fn check(text: &str, crates: &[&str], files: &[File]) -> Vec<Problem> {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_map_that_grew_too_long_is_found() {
         let text = format!("{GOOD}{}", "word ".repeat(WORD_LIMIT));
-        assert!(messages(&text, &["model", "tool"])[0].contains("keep it at 2000"));
+        assert!(messages(&text, &["model", "tool"])[0].contains("keep it at 2300"));
     }
 
     #[test]

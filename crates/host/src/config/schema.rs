@@ -5,7 +5,8 @@ use super::key::config_table;
 use super::untrusted::{allows_more, is_looser};
 use super::{
     AgentConfig, ApprovalConfig, ByteSize, HookConfig, HumanDuration, LspConfig, McpServerConfig, ModelConfig,
-    PermissionsConfig, ProfileConfig, ProviderConfig, SandboxConfig, TerminalConfig, TuiConfig, WebConfig, bounds,
+    PermissionsConfig, PredictConfig, ProfileConfig, ProviderConfig, SandboxConfig, TerminalConfig, TuiConfig,
+    WebConfig, bounds,
 };
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -113,6 +114,8 @@ config_table! {
         web: WebConfig [table: WebConfig::KEYS],
         /// Language servers.
         lsp: LspConfig [table: LspConfig::KEYS],
+        /// Edit predictions for editors.
+        predict: PredictConfig [table: PredictConfig::KEYS],
         /// The terminal front end.
         tui: TuiConfig [table: TuiConfig::KEYS],
         /// Key bindings of the terminal front end: all keys of each action. An empty list removes the bindings of an
