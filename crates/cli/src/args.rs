@@ -1,8 +1,10 @@
 //! The command line: one definition for parsing, help, the man page and shell completions.
 
 mod acp;
+mod canary;
 mod changes;
 mod command_files;
+mod eval;
 mod history;
 mod ledger;
 mod mcp;
@@ -15,8 +17,10 @@ mod tools;
 mod usage_error;
 
 pub(crate) use acp::{AcpArgs, AgentsCommand};
+pub(crate) use canary::{CanaryAddArgs, CanaryCommand, CanaryRunArgs};
 pub(crate) use changes::ChangesArgs;
 pub(crate) use command_files::{CommandsArgs, CommandsSubcommand, PromptsCommand, PromptsListArgs};
+pub(crate) use eval::EvalArgs;
 pub(crate) use history::{DiffArgs, RedoArgs, RestoreArgs, RewindArgs, UndoArgs};
 pub(crate) use ledger::{CostArgs, CostGrouping, PromptDiffArgs, PromptExplainArgs};
 pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
@@ -109,6 +113,13 @@ pub(crate) enum CliCommand {
     },
     /// Sum up request costs by model, day, session, tool or prompt section
     Cost(CostArgs),
+    /// Run hew and other agents on a suite of tasks and compare them
+    Eval(Box<EvalArgs>),
+    /// Rerun your recorded tasks and detect whether a model or hew got worse
+    Canary {
+        #[command(subcommand)]
+        command: CanaryCommand,
+    },
     /// Show and change the configuration
     Config {
         #[command(subcommand)]
@@ -540,9 +551,10 @@ mod tests {
         for name in names {
             let words: Vec<&str> = match name {
                 "prompt" => vec![name, "show"],
-                "agents" | "mcp" | "keys" => vec![name, "list"],
+                "agents" | "canary" | "mcp" | "keys" => vec![name, "list"],
                 "schema" => vec![name, "config"],
                 "completions" => vec![name, "bash"],
+                "eval" => vec![name, "suite"],
                 "logout" => vec![name, "copilot"],
                 name => vec![name],
             };

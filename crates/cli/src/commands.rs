@@ -4,6 +4,7 @@ mod acp;
 mod agents;
 mod apply;
 mod browser;
+mod canary;
 pub(crate) mod changes;
 mod compact;
 mod config;
@@ -11,6 +12,7 @@ mod cost;
 mod demo;
 mod diff;
 mod doctor;
+mod eval;
 mod export;
 mod help;
 mod history;
@@ -111,6 +113,8 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Tools(args) => block_on(tools::tools(&args, global, env)),
         CliCommand::Prompt { command } => block_on(prompt::prompt(&command, global, env)),
         CliCommand::Cost(args) => block_on(cost::cost(&args, global, env)),
+        CliCommand::Eval(args) => block_on(eval::eval(*args, global, env)),
+        CliCommand::Canary { command } => block_on(canary::canary(command, global, env)),
         CliCommand::Config { command } => block_on(config::config(command.as_ref(), global, env)),
         CliCommand::Permissions { command } => permissions::permissions(command.as_ref(), global, env),
         CliCommand::Trust(args) => trust::trust(&args, global, env),

@@ -42,6 +42,11 @@ impl VersionContents {
         }
     }
 
+    /// The whole content of a file's version, if it is stored.
+    pub fn read(&self, version: &FileVersion) -> Option<Vec<u8>> {
+        self.bytes(version, u64::MAX - 1)
+    }
+
     /// The content of a version, if it is stored and not larger than `max` bytes.
     pub(crate) fn bytes(&self, version: &FileVersion, max: u64) -> Option<Vec<u8>> {
         let id = version.content.as_ref()?;

@@ -15,7 +15,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("pure engines", &["edit", "prompt"]),
     ("edit prediction", &["predict"]),
     ("project context", &["context"]),
-    ("composition", &["agent", "review", "toolbox"]),
+    ("composition", &["agent", "eval", "review", "toolbox"]),
     ("host", &["host"]),
     ("front ends", &["server", "tui"]),
     ("binary", &["cli"]),
