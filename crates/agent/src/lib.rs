@@ -24,6 +24,7 @@ mod request_ledger;
 mod scheduler;
 mod session;
 mod shared_budget;
+mod small_model_files;
 mod subtasks;
 mod titles;
 mod todos;

@@ -264,13 +264,18 @@ struct MentionRunner<'s> {
 
 impl ContextRunner for MentionRunner<'_> {
     fn run<'a>(&'a self, tool: &'a str, input: Value) -> BoxFuture<'a, Result<ContextOutput, ContextError>> {
-        let run = run(self.session, tool, input, self.intent);
+        let run = run_without_asking(self.session, tool, input, self.intent);
         run.map(|result| result.map_err(ContextError::Failed)).boxed()
     }
 }
 
 /// Runs a tool without asking the user.
-async fn run(session: &Session, tool: &str, input: Value, intent: MentionIntent) -> Result<ContextOutput, String> {
+pub(crate) async fn run_without_asking(
+    session: &Session,
+    tool: &str,
+    input: Value,
+    intent: MentionIntent,
+) -> Result<ContextOutput, String> {
     let config = &session.env.config;
     let missing = || format!("it needs the tool {tool}, which is not available");
     let tool = config.tools.get(tool).ok_or_else(missing)?;

@@ -99,6 +99,10 @@ impl Session {
         let Some((rules, mut facts, reminder)) = read.await else {
             return Vec::new();
         };
+        if self.turn.model.info().is_small() {
+            // A small model repeats what follows the task instead of working on it.
+            facts.clear();
+        }
         let is_root = self.env.depth == 0;
         if !is_root {
             // A subtask does not need the description of the project.

@@ -5,6 +5,7 @@
 use crate::hooks;
 use crate::mentions;
 use crate::session::{Environment, Session};
+use crate::small_model_files;
 use model::{Message, Part, PartOrigin};
 use prompt::{CommandLookup, CommandOwner, ExpandedCommand, SlashCommand};
 use session::{Body, Error, ItemId, NoticeLevel, QueuedPrompt, QueuedPromptId};
@@ -147,7 +148,14 @@ pub(crate) async fn submit_next(session: &mut Session) -> Result<Option<SubmitRe
         Err(CommandError::Store(error)) => return Err(error),
         Err(CommandError::Refused(refusal)) => return Ok(Some(refuse(&session.env, refusal))),
     };
-    let (mut message, touched) = mentions::resolve(session, message, command).await;
+    let (shown, read) = small_model_files::collect(session, &text).await;
+    let (mut message, mut touched) = mentions::resolve(session, message, command).await;
+    touched.extend(read);
+    if let Some(note) = prompt::shown_files_note(&shown) {
+        // Before the task: a small model continues what it reads last.
+        message.parts.insert(0, Part::with_origin(note, PartOrigin::Mention));
+    }
+    session.turn.shown_files = shown;
     let notes = session.notes_with_prompt(touched).await;
     session.record_mode().await?;
     drop(session.env.inbox.next_steering());

@@ -13,7 +13,7 @@ use crate::turn::calls::FinishedCall;
 use crate::turn::request::StreamingReply;
 use model::{CallId, Model, ToolSpec};
 use policy::Mode;
-use prompt::{CallGrammar, CallProtocol, RequestFrame};
+use prompt::{CallGrammar, CallProtocol, ProjectFiles, RequestFrame};
 use session::{Event, Item, ItemId, NoticeLevel, SessionId, Totals};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -83,6 +83,10 @@ pub(crate) struct Turn {
     pub(crate) finished: VecDeque<FinishedCall>,
     /// The answer given by a tool that ended the turn.
     pub(crate) final_answer: Option<String>,
+    /// The files that a small model sees in its first prompt.
+    pub(crate) shown_files: ProjectFiles,
+    /// Whether the calls of the reply are edits that the model wrote directly in its text.
+    pub(crate) wrote_edits: bool,
 }
 
 /// A started call.
@@ -183,6 +187,8 @@ impl Turn {
             started: HashMap::new(),
             finished: VecDeque::new(),
             final_answer: None,
+            shown_files: ProjectFiles::default(),
+            wrote_edits: false,
         }
     }
 

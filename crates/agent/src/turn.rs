@@ -21,7 +21,7 @@ use model::Message;
 use policy::Mode;
 use session::{Error, Item, ItemKind, NoticeLevel, TurnEnd};
 use std::sync::Arc;
-use written_calls::is_call_attempt;
+use written_calls::{is_call_attempt, is_unnamed_code};
 
 /// Runs a turn to its end. Dropping the future interrupts the turn; `recovery` then stores what has arrived.
 pub(crate) async fn run(session: &mut Session) -> TurnEnd {
@@ -66,9 +66,12 @@ async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEn
     };
     let content = match request::append_reply(session, end.clone()).await? {
         ReplyContent::Text if is_call_attempt(session) => ReplyContent::CallAttempt,
+        ReplyContent::Text if is_unnamed_code(session) => ReplyContent::UnnamedCode,
         content => content,
     };
-    let results = calls.run(session, guard).await?;
+    let mut results = calls.run(session, guard).await?;
+    // A small model that has written its edits is done: it has seen the files, and further requests rarely improve them.
+    results.ends_turn |= std::mem::take(&mut session.turn.wrote_edits) && results.all_succeeded();
     guard.observe(&StepResult { end, content, results })?;
     let (notice, prompt) = match content {
         ReplyContent::Empty => (
@@ -78,6 +81,10 @@ async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEn
         ReplyContent::CallAttempt => (
             "the model wrote a tool call that cannot be understood; asking again",
             prompt::unusable_call_message(),
+        ),
+        ReplyContent::UnnamedCode => (
+            "the model wrote code without a file name; asking again",
+            prompt::unnamed_code_message(),
         ),
         ReplyContent::Text | ReplyContent::Calls | ReplyContent::MalformedCalls => return Ok(()),
     };

@@ -6,6 +6,8 @@
 mod endless_replies;
 #[path = "text_calls/local_models.rs"]
 mod local_models;
+#[path = "text_calls/small_models.rs"]
+mod small_models;
 #[path = "text_calls/written_calls.rs"]
 mod written_calls;
 

@@ -56,14 +56,14 @@ pub use project_context::{CommandLookup, NoContext, ProjectContext, UnknownPromp
 pub use slash_command::{
     CommandOwner, ExpandedCommand, SlashCommand, SlashCommandKind, SlashInvocation, parse_invocation,
 };
-pub use small_models::small_model_tools;
+pub use small_models::{ProjectFiles, edit_of_only_file, shown_files_note, small_model_tools, unnamed_code_message};
 pub use subtask::{SubtaskKind, notification_message, subtask_section};
 pub use system_prompt::{
     MAX_RULES_FILE_BYTES, ModelFamily, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile,
     TemplateOverrides, model_family, system_prompt,
 };
 pub use text_calls::{
-    CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, empty_reply_message, resembles_call,
-    unusable_call_message, written_calls,
+    CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, WrittenChanges, empty_reply_message,
+    resembles_call, unusable_call_message, written_calls, written_changes,
 };
 pub use title::{clean_title, plain_title, title_request};

@@ -4,13 +4,40 @@
 //! still be called by name.
 
 use crate::system_prompt::quote::quote_rules;
+use crate::text_calls::{WrittenCall, is_path};
 use crate::{CallProtocol, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput};
-use model::ToolSpec;
+use model::{Message, ToolSpec};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// The tools that are listed, if they are available.
 const SMALL_MODEL_TOOLS: [&str; 4] = ["read_file", "edit_file", "write_file", "terminal"];
+/// How files are changed and commands are run in the reply itself.
+const DIRECT_EDITS: &str = "\
+You change its files and run commands yourself.
+
+To change or create a file, write its path on a line of its own, and directly below it the complete new content in a code block:
+
+src/main.py
+```
+print(\"hello\")
+```
+
+The block replaces the whole file: write all of its lines, also those that do not change. In a long file, replace only some lines, \
+copied exactly:
+
+src/main.py
+```
+<<<<<<< SEARCH
+print(\"hello\")
+=======
+print(\"hello, world\")
+>>>>>>> REPLACE
+```
+
+Write each file that has to change, and no others. To run a command, such as one that moves files, write it in a code block with the \
+language sh; its output follows in the next message. If the task is a question, answer in a few words without code blocks.
+";
 /// The maximum bytes of rules.
 const MAX_RULES: usize = 2_000;
 
@@ -37,21 +64,107 @@ fn simplified(tool: &ToolSpec) -> ToolSpec {
     tool
 }
 
+/// The files of a project that are shown with the first prompt to a small model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProjectFiles {
+    /// Paths and contents.
+    pub files: Vec<(String, String)>,
+    /// Paths of other files.
+    pub others: Vec<String>,
+}
+
+/// The edit for code without a path: the whole content of the only file that the task names, or of the only file of the project.
+/// `None` if there are several, or if the code is only a part of the file.
+pub fn edit_of_only_file(content: &str, shown: &ProjectFiles, task: &str) -> Option<WrittenCall> {
+    // The task follows the files.
+    let task = task.rsplit("\nThe task:").next().unwrap_or(task);
+    let words = task.split(|letter: char| letter.is_whitespace() || "`'\"(),:;".contains(letter));
+    let mut named: Vec<&str> = words
+        .map(|word| word.trim_end_matches(['.', '?', '!']))
+        .filter(|word| is_path(word))
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    let path = match (&named[..], &shown.files[..]) {
+        ([only], _) => *only,
+        ([], [(only, _)]) if shown.others.is_empty() => only.as_str(),
+        _ => return None,
+    };
+    let old = shown
+        .files
+        .iter()
+        .find(|(known, _)| known == path)
+        .map_or("", |(_, text)| text.as_str());
+    keeps_definitions(old, content).then(|| WrittenCall {
+        name: "write_file".into(),
+        input: [("path".to_owned(), path.into()), ("content".to_owned(), content.into())]
+            .into_iter()
+            .collect(),
+    })
+}
+
+/// Whether a new version of a file contains the names of all definitions of the old one.
+fn keeps_definitions(old: &str, new: &str) -> bool {
+    const KEYWORDS: [&str; 9] = [
+        "def",
+        "class",
+        "function",
+        "fn",
+        "sub",
+        "struct",
+        "interface",
+        "TABLE",
+        "module.exports",
+    ];
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && !"_.".contains(letter));
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let (old, new) = (words(old), words(new));
+    let mut defined = old.windows(2).filter(|pair| KEYWORDS.contains(&pair[0].as_str()));
+    defined.all(|pair| new.contains(&pair[1]))
+}
+
+/// The note with the files of a project, in the form in which a small model writes files. `None` without files.
+pub fn shown_files_note(shown: &ProjectFiles) -> Option<String> {
+    if shown.files.is_empty() && shown.others.is_empty() {
+        return None;
+    }
+    let mut note = String::from("The files of the project:\n");
+    for (path, text) in &shown.files {
+        let fence = if text.contains("```") { "~~~~" } else { "```" };
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        note.push_str(&format!("\n{path}\n{fence}\n{text}{end}{fence}\n"));
+    }
+    if !shown.others.is_empty() {
+        note.push_str(&format!("\nOther files: {}\n", shown.others.join(", ")));
+    }
+    Some(note + "\nThe task:")
+}
+
+/// Asks a small model to name the file of its code.
+pub fn unnamed_code_message() -> Message {
+    Message::user(
+        "Nothing was changed yet: your code block has no file name. Write the path of the file on a line of its own and, directly below it, the complete content of the file in a code block. To run a command, use a code block with the language sh. If nothing has to be changed, answer in plain words.",
+    )
+}
+
 /// The system prompt for a small model.
 pub(crate) fn small_model_prompt(facts: &PromptEnvironment, input: &SystemPromptInput<'_>) -> SystemPrompt {
+    let can_write = input.listed.iter().any(|tool| tool.name == "write_file");
     let mut text = format!(
-        "You are hew, a coding agent. You work on the project in {}.\n\n\
-         Solve the task step by step. In each reply, call one tool and wait for its result. Read a file before you \
-         change it. Use paths relative to the project. Run commands with `terminal`. When the task is complete, \
-         answer in one or two sentences without a tool call. Do not invent results.",
+        "You are hew, a coding agent. You work on the project in {}. ",
         facts.root.display()
     );
-    if input.protocol() == CallProtocol::Xml {
-        text.push_str(
-            "\n\nTo call a tool, write its name and its parameters as tags, and nothing after them:\n\n\
-             <read_file>\n<path>src/main.py</path>\n</read_file>\n\n\
-             The result follows in the next message.",
-        );
+    text.push_str(match can_write {
+        true => DIRECT_EDITS,
+        false => "Answer in plain words.\n",
+    });
+    match input.protocol() {
+        CallProtocol::Xml => text.push_str(
+            "To read another file, write this and nothing else:\n\n<read_file>\n<path>src/main.py</path>\n</read_file>",
+        ),
+        CallProtocol::Native => text.push_str("To read another file, call the tool `read_file` with its path."),
     }
     let instructions = input.mode.instructions.trim();
     if !instructions.is_empty() {

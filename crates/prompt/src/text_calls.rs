@@ -10,13 +10,16 @@ mod syntax;
 mod tags;
 mod value;
 mod written;
+mod written_edits;
 
 pub use grammar::CallGrammar;
 pub use parser::TextCallParser;
 pub use written::{CallPlacement, WrittenCall, resembles_call, written_calls};
+pub use written_edits::{WrittenChanges, written_changes};
 
 pub(crate) use catalogue::tool_catalogue;
 pub(crate) use render::with_text_calls;
+pub(crate) use written_edits::is_path;
 
 use model::{Info, Message};
 

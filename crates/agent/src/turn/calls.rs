@@ -82,6 +82,13 @@ pub(crate) struct CallResults {
     failures: Vec<String>,
 }
 
+impl CallResults {
+    /// Whether no call of the step failed.
+    pub(super) fn all_succeeded(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
 impl CallQueue {
     pub(super) fn new() -> Self {
         let (progress, output) = mpsc::channel(PROGRESS_CAPACITY);

@@ -11,6 +11,8 @@ use tool::ToolEffect;
 const MAX_EMPTY_REPLIES: u32 = 2;
 /// The maximum number of consecutive replies that look like a call and are none.
 const MAX_CALL_ATTEMPTS: u32 = 2;
+/// The maximum number of requests of a turn to name the file of some code.
+const MAX_UNNAMED_CODE: u32 = 1;
 /// The maximum number of consecutive replies with a call that the output limit cut off.
 const MAX_CUT_CALLS: u32 = 1;
 /// The maximum number of times that stop hooks can continue a turn.
@@ -34,6 +36,7 @@ pub(crate) struct LoopGuard {
     steps: u32,
     empty_replies: u32,
     call_attempts: u32,
+    unnamed_code: u32,
     cut_calls: u32,
     overflows: u32,
     hook_continuations: u32,
@@ -59,6 +62,8 @@ pub(crate) enum ReplyContent {
     Text,
     /// Text that looks like a call and is none.
     CallAttempt,
+    /// Code of a small model that names no file.
+    UnnamedCode,
     Calls,
     /// Calls, at least one of which is malformed.
     MalformedCalls,
@@ -119,6 +124,7 @@ impl LoopGuard {
         self.overflows = 0;
         self.empty_replies = count_if(step.content == ReplyContent::Empty, self.empty_replies);
         self.call_attempts = count_if(step.content == ReplyContent::CallAttempt, self.call_attempts);
+        self.unnamed_code += u32::from(step.content == ReplyContent::UnnamedCode);
         // The model reads about a cut call and may try again once.
         self.cut_calls = count_if(is_cut, self.cut_calls);
         if self.cut_calls > MAX_CUT_CALLS {
@@ -142,6 +148,8 @@ impl LoopGuard {
                 hint: "select a model that is better at calling tools (`hew models`)".into(),
             }),
             (_, ReplyContent::CallAttempt) => Ok(()),
+            (_, ReplyContent::UnnamedCode) if self.unnamed_code > MAX_UNNAMED_CODE => Err(TurnEnd::Completed),
+            (_, ReplyContent::UnnamedCode) => Ok(()),
             (ReplyEnd::Finished(Stop::MaxTokens), _) => Err(TurnEnd::MaxTokens),
             (ReplyEnd::Cut { .. }, ReplyContent::Text) => Ok(()),
             (_, ReplyContent::Empty) if self.empty_replies > MAX_EMPTY_REPLIES => Err(TurnEnd::Failed {

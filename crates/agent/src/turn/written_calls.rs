@@ -6,7 +6,10 @@ use crate::session::Session;
 use model::{Chunk, ChunkPart, Message, Part, ReplayData, Stop};
 use prompt::{CallPlacement, CallProtocol, WrittenCall};
 use serde_json::Value;
-use session::{Body, ItemId};
+use session::{Body, ItemId, ItemKind};
+
+/// The tool that runs commands.
+const COMMAND_TOOL: &str = "terminal";
 
 /// Adds the calls in the text of a complete reply to it. Returns the stop reason.
 pub(super) async fn make_written_calls(
@@ -32,7 +35,12 @@ pub(super) async fn make_written_calls(
         (CallProtocol::Native, true) => CallPlacement::WholeReply,
         (CallProtocol::Native, false) | (CallProtocol::Xml, _) => CallPlacement::Anywhere,
     };
-    let written = prompt::written_calls(&message.text(), &session.turn.grammar, placement);
+    let mut written = prompt::written_calls(&message.text(), &session.turn.grammar, placement);
+    let is_direct = written.is_empty() && session.turn.model.info().is_small();
+    if is_direct {
+        written = written_changes(session, &message.text());
+        session.turn.wrote_edits = written.iter().any(|call| call.name != COMMAND_TOOL);
+    }
     if written.is_empty() {
         return Ok(stop);
     }
@@ -40,10 +48,45 @@ pub(super) async fn make_written_calls(
     let chunks = written.into_iter().enumerate();
     let chunks = chunks.flat_map(|(n, call)| chunks_of(format!("{request}-w{n}"), call));
     receive_batch(session, calls, id, chunks.map(Ok).collect()).await?;
-    if protocol == CallProtocol::Native && !has_native {
+    if protocol == CallProtocol::Native && !has_native && !is_direct {
         session.switch_to_text_calls("writes its tool calls as text").await;
     }
     Ok(Stop::ToolUse)
+}
+
+/// The calls for the edits, or else for the commands, that a small model wrote in its reply.
+fn written_changes(session: &Session, text: &str) -> Vec<WrittenCall> {
+    let changes = prompt::written_changes(text);
+    let mut calls = match changes.edits.is_empty() {
+        true => changes.commands,
+        false => changes.edits,
+    };
+    if let ([], [content]) = (&calls[..], &changes.unnamed[..]) {
+        calls.extend(prompt::edit_of_only_file(
+            content,
+            &session.turn.shown_files,
+            &last_prompt(session),
+        ));
+    }
+    calls.retain(|call| session.env.config.tools.get(&call.name).is_some());
+    calls
+}
+
+/// The text of the user's last prompt.
+fn last_prompt(session: &Session) -> String {
+    let mut items = session.conversation.items.iter().rev();
+    let prompt = items.find(|item| item.kind() == ItemKind::Prompt);
+    prompt
+        .and_then(|item| item.message())
+        .map(|message| message.text())
+        .unwrap_or_default()
+}
+
+/// Whether the reply of a finished step is code of a small model that names no file, although no file was changed.
+pub(super) fn is_unnamed_code(session: &Session) -> bool {
+    let message = session.conversation.items.last().and_then(|item| item.message());
+    let text = message.map(|message| message.text()).unwrap_or_default();
+    session.turn.model.info().is_small() && !prompt::written_changes(&text).unnamed.is_empty()
 }
 
 /// Whether the reply of a finished step is an attempt at a call that could not be understood.

@@ -1,0 +1,131 @@
+//! Small models: files in the first prompt, and edits and commands written directly in the reply.
+
+use serde_json::Value;
+use testkit::{Hew, Output, Project, Script, Server, Turn};
+
+const STATS: &str = "def average(values):\n    return sum(values) / len(values)\n";
+const FIXED: &str = "def average(values):\n    return sum(values) / len(values) if values else 0\n";
+
+/// Runs a task with a model of this name.
+async fn run(model: &str, replies: &[&str], project: &Project, more: &[&str]) -> (Output, Vec<Value>) {
+    let turns = replies.iter().map(|reply| Turn::text(*reply));
+    let server = Server::start(Script::new().models([model]).window(32_768).turns(turns))
+        .await
+        .unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().current_dir(project.root());
+    let hew = hew.env("LLAMACPP_BASE_URL", format!("{}/v1", server.url()));
+    let output = hew
+        .args(["run", "--no-title"])
+        .args(more)
+        .arg("fix average")
+        .run()
+        .await
+        .unwrap();
+    let requests = server.requests();
+    let sent = requests.iter().filter(|request| request.parsed().is_some());
+    (output, sent.map(|request| request.json()).collect())
+}
+
+fn project() -> Project {
+    Project::new(&[("stats.py", STATS), ("doc/notes.txt", "old\n")]).unwrap()
+}
+
+fn message(request: &Value, at: usize) -> String {
+    let messages = request["messages"].as_array().unwrap();
+    messages[messages.len() - 1 - at].to_string()
+}
+
+#[tokio::test]
+async fn a_small_model_sees_the_files_and_its_written_files_end_the_turn() {
+    for reply in [
+        format!("I handle the empty list.\n\nstats.py\n```python\n{FIXED}```\n"),
+        "stats.py\n```\n<<<<<<< SEARCH\n    return sum(values) / len(values)\n=======\n    return sum(values) / len(values) if values else 0\n>>>>>>> REPLACE\n```".to_owned(),
+    ] {
+        let project = project();
+        let (output, requests) = run("coder-1.5b", &[&reply], &project, &[]).await;
+        assert_eq!(output.code(), Some(0), "{}", output.stderr);
+        assert_eq!(project.read("stats.py").unwrap(), FIXED);
+        assert_eq!(requests.len(), 1, "{reply}");
+        let prompt = message(&requests[0], 0);
+        let (files, task) = prompt.split_once("The task:").unwrap();
+        assert!(files.contains("return sum(values)") && files.contains("doc/notes.txt"), "{prompt}");
+        // Nothing follows the task: a small model would repeat it.
+        let task = task.trim_end_matches(['"', '}', ']']);
+        assert!(task.ends_with("fix average"), "{task}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_edit_is_returned_to_the_small_model() {
+    let project = project();
+    let wrong = "stats.py\n```\n<<<<<<< SEARCH\n    nothing like this is there\n=======\nx\n>>>>>>> REPLACE\n```";
+    let right = format!("stats.py\n```python\n{FIXED}```");
+    let (output, requests) = run("coder-1.5b", &[wrong, &right], &project, &[]).await;
+    assert_eq!((output.code(), requests.len()), (Some(0), 2), "{}", output.stderr);
+    assert_eq!(project.read("stats.py").unwrap(), FIXED);
+    assert!(
+        message(&requests[1], 0).contains("the old text is not in the file"),
+        "{}",
+        message(&requests[1], 0)
+    );
+}
+
+#[tokio::test]
+async fn a_command_in_a_code_block_runs_and_its_output_is_returned() {
+    let project = project();
+    let command = "```sh\nmv doc/notes.txt doc/new.txt && echo moved\n```";
+    let (output, requests) = run("coder-1.5b", &[command, "Done."], &project, &[]).await;
+    assert_eq!(
+        (output.code(), output.stdout.as_str()),
+        (Some(0), "Done.\n"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(project.read("doc/new.txt").unwrap(), "old\n");
+    assert!(
+        message(&requests[1], 0).contains("moved"),
+        "{}",
+        message(&requests[1], 0)
+    );
+}
+
+#[tokio::test]
+async fn code_without_a_path_is_asked_for_once() {
+    let project = project();
+    let unnamed = format!("```python\n{FIXED}```");
+    let named = format!("stats.py\n{unnamed}");
+    let (_, requests) = run("coder-1.5b", &[&unnamed, &named], &project, &[]).await;
+    assert_eq!(requests.len(), 2);
+    assert!(
+        message(&requests[1], 0).contains("has no file name"),
+        "{}",
+        message(&requests[1], 0)
+    );
+    assert_eq!(project.read("stats.py").unwrap(), FIXED);
+    // The only file of a project needs no name, unless the code is only a part of it.
+    let alone = Project::new(&[("stats.py", STATS)]).unwrap();
+    let (_, requests) = run("coder-1.5b", &[&unnamed], &alone, &[]).await;
+    assert_eq!((requests.len(), alone.read("stats.py").unwrap().as_str()), (1, FIXED));
+    let part = "```python\nx = 1\n```";
+    let (output, requests) = run("coder-1.5b", &[part, part], &alone, &[]).await;
+    assert_eq!((output.code(), requests.len()), (Some(0), 2));
+    assert_eq!(alone.read("stats.py").unwrap(), FIXED);
+}
+
+#[tokio::test]
+async fn text_is_no_edit_for_other_models_and_in_modes_without_edits() {
+    let reply = format!("stats.py\n```python\n{FIXED}```");
+    for (model, more) in [
+        ("coder-32b", &[][..]),
+        ("coder-1.5b", &["--mode", "ask"]),
+        ("coder-1.5b", &["--permission", "read-only"]),
+    ] {
+        let project = project();
+        let (_, requests) = run(model, &[&reply, "ok", "ok", "ok"], &project, more).await;
+        assert_eq!(project.read("stats.py").unwrap(), STATS, "{model} {more:?}");
+        if model == "coder-32b" {
+            assert_eq!(requests.len(), 1);
+            assert!(!message(&requests[0], 0).contains("return sum(values)"));
+        }
+    }
+}
