@@ -1,11 +1,12 @@
 //! Usage and cost of a session: totals, the request ledger, and the requests of tools and subtasks.
 
+use crate::measurement::store_stream;
 use crate::request_ledger::RequestLedger;
 use crate::session::{Environment, Session};
 use crate::subtasks::running::SubtaskUsage;
 use crate::turn::request::StreamingReply;
 use model::{Cost, Info, Model, Part, Usage};
-use session::{Body, Event, RequestEnd, RequestId, RequestRecord, Time, Totals};
+use session::{Body, Event, RequestEnd, RequestFacts, RequestId, RequestRecord, Time, Totals};
 use std::sync::Arc;
 use tool::UsageReport;
 
@@ -95,12 +96,20 @@ impl Session {
             outcome: report.outcome,
             sections: Vec::new(),
             prompt: None,
+            facts: RequestFacts {
+                head: self.conversation.head(),
+                mode: self.turn.mode.name.clone(),
+                turn: self.turn.progress.as_ref().map_or(0, |progress| progress.number),
+                ..RequestFacts::default()
+            },
         };
         if let Some((request, info)) = report.request.zip(self.model_info(&record.model)) {
             let (items, store) = (&self.conversation.items, self.env.config.store.as_ref());
             let ledger = &self.accounting.ledger;
             let (sections, prompt) = ledger.describe_side_request(&request, items, &info, &record, store);
             (record.sections, record.prompt) = (sections, Some(prompt));
+            record.facts.body = request.trace.body();
+            record.facts.stream = store_stream(&request.trace, store);
         }
         self.accounting.record(&self.env, record);
     }
@@ -123,6 +132,7 @@ impl Session {
 
     /// Records the request of a reply, complete or not.
     pub(crate) fn record_reply(&mut self, reply: &StreamingReply, outcome: RequestEnd) {
+        let facts = self.request_facts(reply, &reply.reply.clone().into_message());
         let Session {
             env,
             conversation,
@@ -175,6 +185,7 @@ impl Session {
             outcome,
             sections,
             prompt: Some(prompt),
+            facts,
         };
         accounting.record(env, record);
     }

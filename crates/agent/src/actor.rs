@@ -4,11 +4,12 @@ use crate::autonomy::AutonomyLimit;
 use crate::commands::{Activity, Flow};
 use crate::compaction::{self, CompactionResult};
 use crate::events::EventSender;
+use crate::measurement::TurnProgress;
 use crate::scheduler::{Scheduler, TODO_LIST, TurnRequest};
 use crate::session::{Environment, Session, SessionTree};
 use crate::turn::approval::SharedPolicy;
 use crate::{SessionSetup, hooks, prompts, recovery, turn};
-use session::{Body, Command, Event, ItemId, Limit, NoticeLevel, Totals, TurnEnd};
+use session::{Body, Command, Event, ItemId, Limit, NoticeLevel, Totals, TurnEnd, TurnIntent};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -205,6 +206,14 @@ impl Actor {
         }
         let is_autonomous = matches!(request, TurnRequest::Autonomous);
         let has_prompts = matches!(request, TurnRequest::Prompts(_));
+        let intent = match &request {
+            _ if session.env.depth > 0 => TurnIntent::Subtask,
+            TurnRequest::Prompts(_) => TurnIntent::Prompt,
+            TurnRequest::Continue => TurnIntent::Continue,
+            TurnRequest::Autonomous => TurnIntent::Autonomous,
+        };
+        let progress = TurnProgress::begin(&session.conversation.items, intent, session.env.now());
+        session.turn.progress = Some(progress);
         session.record_usage().await;
         if !is_autonomous {
             session.accounting.since_confirmation = Totals::default();
@@ -239,6 +248,7 @@ impl Actor {
         }
         session.record_usage().await;
         scheduler.schedule_follow_up(session, &end, is_autonomous);
+        session.record_turn(&end);
         let answer = answer(session, first);
         session
             .env

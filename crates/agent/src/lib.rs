@@ -13,6 +13,7 @@ mod conversation;
 mod events;
 mod hooks;
 mod inbox;
+mod measurement;
 mod mentions;
 mod modes;
 mod observed_model;

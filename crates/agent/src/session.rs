@@ -5,6 +5,7 @@ use crate::accounting::Accounting;
 use crate::conversation::Conversation;
 use crate::events::EventSender;
 use crate::inbox::Inbox;
+use crate::measurement::TurnProgress;
 use crate::shared_budget::SharedBudget;
 use crate::subtasks::SubtaskSpawner;
 use crate::subtasks::running::RunningSubtasks;
@@ -81,6 +82,8 @@ pub(crate) struct Turn {
     pub(crate) started: HashMap<CallId, StartedCall>,
     /// Finished calls without a stored result.
     pub(crate) finished: VecDeque<FinishedCall>,
+    /// The progress of the running turn.
+    pub(crate) progress: Option<TurnProgress>,
     /// The answer given by a tool that ended the turn.
     pub(crate) final_answer: Option<String>,
     /// The files that a small model sees in its first prompt.
@@ -186,6 +189,7 @@ impl Turn {
             running: JoinSet::new(),
             started: HashMap::new(),
             finished: VecDeque::new(),
+            progress: None,
             final_answer: None,
             shown_files: ProjectFiles::default(),
             wrote_edits: false,

@@ -1,10 +1,11 @@
 //! Generates the title of a session concurrently with the first turn.
 
 use crate::TitleRequests;
+use crate::measurement::store_stream;
 use crate::session::{Environment, Session};
 use futures::StreamExt as _;
 use model::{Chunk, Info, Model, Reply, Request, Stop, Usage};
-use session::{Event, RequestEnd, RequestId, RequestRecord, Time};
+use session::{Event, RequestEnd, RequestFacts, RequestId, RequestRecord, Time};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
@@ -95,6 +96,8 @@ impl Session {
         let ledger = &accounting.ledger;
         let (sections, prompt) = ledger.describe_side_request(&request, items, &info, &record, store.as_ref());
         (record.sections, record.prompt) = (sections, Some(prompt));
+        record.facts.body = request.trace.body();
+        record.facts.stream = store_stream(&request.trace, store.as_ref());
         accounting.record(env, record);
         env.events.send_queued().await;
         if let Some(title) = title {
@@ -156,6 +159,7 @@ async fn generate(model: Arc<dyn Model>, prompt: String, clock: fn() -> Time) ->
         outcome,
         sections: Vec::new(),
         prompt: None,
+        facts: RequestFacts::default(),
     };
     GeneratedTitle {
         title: prompt::clean_title(&reply.into_message().text()),

@@ -14,6 +14,7 @@ mod prompt_size;
 mod reply;
 mod request;
 mod usage;
+mod wire_trace;
 
 pub use caching::{CacheMode, CachePolicy};
 pub use catalogue::{Catalogue, ModelLookup};
@@ -25,6 +26,7 @@ pub use prompt_size::PromptSize;
 pub use reply::Reply;
 pub use request::{Breakpoint, OutputSchema, Request, ToolChoice, ToolSpec};
 pub use usage::{Cost, Usage};
+pub use wire_trace::{RecordedStream, SentBody, StreamPiece, WireTrace};
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;

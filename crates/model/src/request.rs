@@ -1,6 +1,6 @@
 //! The input for one model request.
 
-use crate::{Effort, Message};
+use crate::{Effort, Message, WireTrace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub struct Request {
     pub affinity: Option<Arc<str>>,
     /// Extra fields of the request body: the last layer of the options merge (catalogue < provider < model < call).
     pub options: Map<String, Value>,
+    /// Observes the request on the wire.
+    pub trace: WireTrace,
 }
 
 /// The end of a prefix worth caching.

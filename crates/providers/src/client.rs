@@ -15,9 +15,10 @@ use futures::future::BoxFuture;
 use futures::{StreamExt as _, stream};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use model::{Chunk, Error, Info, Model, Request, Stream, Wire};
+use model::{Chunk, Error, Info, Model, Request, SentBody, Stream, Wire, WireTrace};
 use reqwest::Url;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 /// The number of conversations with cached wire forms per model.
@@ -80,21 +81,35 @@ impl HttpModelInner {
         let mut headers = self.headers.clone();
         self.add_betas(&mut headers, &request);
         self.authenticate(&mut headers, &body).await?;
-        let mut post = http::Request::new(RequestBody::new(body));
+        let mut post = http::Request::new(RequestBody::new(body.clone()));
         *post.method_mut() = http::Method::POST;
         *post.headers_mut() = headers;
         let transport = &self.settings.transport;
         let route = transport.route(&self.settings, &self.url);
         let route = route.map_err(|error| self.connection_error(error))?;
         let stall = self.settings.stall_timeout;
-        let response = match tokio::time::timeout(stall, transport.pool.send(&route, &self.url, post)).await {
+        let trace = request.trace.clone();
+        if let Some(limit) = self.settings.record {
+            trace.record(limit);
+        }
+        let sending = async {
+            let mut sending = std::pin::pin!(transport.pool.send(&route, &self.url, post));
+            let first = futures::poll!(&mut sending);
+            // While the request is under way: it must not wait for this.
+            trace.set_body(digest(&body));
+            match first {
+                Poll::Ready(response) => response,
+                Poll::Pending => sending.await,
+            }
+        };
+        let response = match tokio::time::timeout(stall, sending).await {
             Err(_) => return Err(self.stalled()),
             Ok(Err(error)) => return Err(self.connection_error(error)),
             Ok(Ok(response)) => response,
         };
         let known_limit = Some(self.info.limits.output).filter(|limit| *limit > 0);
         let limits = ReplyLimits::new(request.max_output.map(u64::from).or(known_limit));
-        self.read(response, leading, limits)
+        self.read(response, leading, limits, trace)
             .await
             .map_err(|error| self.redact_secrets(error))
     }
@@ -196,11 +211,20 @@ impl HttpModelInner {
     }
 
     /// Distinguishes replies from other responses.
-    async fn read(&self, response: HttpResponse, leading: Vec<Chunk>, limits: ReplyLimits) -> Result<Stream, Error> {
+    async fn read(
+        &self,
+        response: HttpResponse,
+        leading: Vec<Chunk>,
+        limits: ReplyLimits,
+        trace: WireTrace,
+    ) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
         let HttpResponse { head, body } = response;
+        let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        trace.set_response(head.status.as_u16(), kind.unwrap_or_default());
         if !head.status.is_success() {
             let body = read_prefix(body).await;
+            trace.receive(&body);
             if head.status.as_u16() == 401 {
                 self.token.clear();
             }
@@ -211,15 +235,14 @@ impl HttpModelInner {
                 &body,
             ));
         }
-        let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or("");
         let kind = kind.trim().to_ascii_lowercase();
         match kind.as_str() {
             "" | "text/event-stream" | "application/vnd.amazon.eventstream" | "application/octet-stream" => {}
             // Some compatible servers send events with another content type; the first bytes decide.
-            _ => return self.read_untyped(body, &kind, leading, limits).await,
+            _ => return self.read_untyped(body, &kind, leading, limits, trace).await,
         }
-        Ok(self.reply_stream(Box::pin(body), leading, limits))
+        Ok(self.reply_stream(Box::pin(body), leading, limits, trace))
     }
 
     async fn read_untyped(
@@ -228,6 +251,7 @@ impl HttpModelInner {
         kind: &str,
         leading: Vec<Chunk>,
         limits: ReplyLimits,
+        trace: WireTrace,
     ) -> Result<Stream, Error> {
         let provider = &self.settings.provider;
         let first = match tokio::time::timeout(self.settings.stall_timeout, rest.next()).await {
@@ -240,9 +264,10 @@ impl HttpModelInner {
             .any(|start| first.starts_with(start))
         {
             let bytes = stream::iter([Ok(first)]).chain(rest);
-            return Ok(self.reply_stream(Box::pin(bytes), leading, limits));
+            return Ok(self.reply_stream(Box::pin(bytes), leading, limits, trace));
         }
         let body = [first, read_prefix(rest).await].concat();
+        trace.receive(&body);
         let text = String::from_utf8_lossy(&body);
         // A complete reply has no `error`, and its `message`, if any, is an object.
         let json = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
@@ -258,8 +283,16 @@ impl HttpModelInner {
         ))
     }
 
-    fn reply_stream(&self, bytes: ByteStream, leading: Vec<Chunk>, limits: ReplyLimits) -> Stream {
+    fn reply_stream(&self, bytes: ByteStream, leading: Vec<Chunk>, limits: ReplyLimits, trace: WireTrace) -> Stream {
         let settings = &self.settings;
+        let bytes: ByteStream = match settings.record {
+            Some(_) => Box::pin(bytes.inspect(move |piece| {
+                if let Ok(piece) = piece {
+                    trace.receive(piece);
+                }
+            })),
+            None => bytes,
+        };
         let reading = ReplyStream::new(settings.wire, &settings.provider, bytes, settings.stall_timeout)
             .with_quirks(&settings.quirks)
             .with_leading_chunks(leading)
@@ -314,6 +347,20 @@ impl HttpModelInner {
             secrets.push(token.reveal());
         }
         secrets.into_iter().map(str::to_string).collect()
+    }
+}
+
+/// The length and the digest of a body.
+fn digest(body: &[Bytes]) -> SentBody {
+    let mut context = ring::digest::Context::new(&ring::digest::SHA256);
+    for piece in body {
+        context.update(piece);
+    }
+    let mut sha256 = [0; 32];
+    sha256.copy_from_slice(context.finish().as_ref());
+    SentBody {
+        bytes: body.iter().map(|piece| piece.len() as u64).sum(),
+        sha256,
     }
 }
 

@@ -42,6 +42,8 @@ pub struct ProviderSettings {
     pub aws: Option<AwsSettings>,
     /// Project and credentials for Vertex AI. On the Gemini wire they select Vertex.
     pub google: Option<GoogleSettings>,
+    /// The maximum number of bytes of each reply that are recorded in the request's trace; `None` to record nothing.
+    pub record: Option<usize>,
     /// The connections, created on the first request.
     pub(crate) transport: ProviderTransport,
 }
@@ -72,6 +74,7 @@ impl ProviderSettings {
             proxy: None,
             aws: None,
             google: None,
+            record: None,
             transport: ProviderTransport::default(),
         }
     }

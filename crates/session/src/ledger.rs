@@ -1,7 +1,7 @@
 //! The request ledger: composition, tokens, cost and timing of every request.
 
 use crate::{BlobId, ItemId, ReplyEnd, RequestId, Time};
-use model::{Breakpoint, Cost, Stop, Usage};
+use model::{Breakpoint, Cost, SentBody, Stop, Usage};
 use std::fmt;
 
 /// One request to a model, successful or not. Every token is in exactly one record.
@@ -33,6 +33,35 @@ pub struct RequestRecord {
     pub sections: Vec<LedgerSection>,
     /// Difference from the previous prompt, and the data to reproduce this one, if known.
     pub prompt: Option<PromptRecord>,
+    /// Its place in the session, and what was sent.
+    pub facts: RequestFacts,
+}
+
+/// The place of a request in its session, and what was sent. Requests of earlier versions have no facts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestFacts {
+    /// The newest item at the time.
+    pub head: Option<ItemId>,
+    /// The mode.
+    pub mode: String,
+    /// The number of the turn in the session, from 1; 0 outside turns.
+    pub turn: u32,
+    /// The number of the request in the turn, from 1.
+    pub round: u32,
+    /// The number of tools that were offered.
+    pub tools: u32,
+    /// The number of calls in the reply.
+    pub calls: u32,
+    /// The number of calls in the reply with malformed input.
+    pub malformed: u32,
+    /// Microseconds that assembling the request took.
+    pub assembled_in: u64,
+    /// The body, if it was sent.
+    pub body: Option<SentBody>,
+    /// The bytes of the reply, if they were recorded: a blob with a [`model::RecordedStream`] as JSON.
+    pub stream: Option<BlobId>,
+    /// What the request was built from, besides the items: a blob.
+    pub inputs: Option<BlobId>,
 }
 
 /// How a request ended.

@@ -12,6 +12,7 @@ mod hooks;
 mod id;
 mod item;
 mod ledger;
+mod measurement;
 mod projection;
 mod store;
 mod user_text;
@@ -28,7 +29,13 @@ pub use id::{BlobId, ItemId, QuestionId, QueuedPromptId, RequestId, SessionId, T
 pub use item::{
     Body, CommandExit, HistoryElision, Item, ReplyEnd, RestoreKind, ReviewedFile, ShownPanel, Todo, TodoStatus,
 };
-pub use ledger::{LedgerSection, MessageRef, PromptCost, PromptDifference, PromptRecord, RequestEnd, RequestRecord};
+pub use ledger::{
+    LedgerSection, MessageRef, PromptCost, PromptDifference, PromptRecord, RequestEnd, RequestFacts, RequestRecord,
+};
+pub use measurement::{
+    ApprovalOutcome, CallEnd, CallRecord, EditFact, LineCounts, SurvivalPoint, SurvivalRecord, TurnIntent, TurnRecord,
+    surviving_share,
+};
 pub use projection::ItemKind;
 pub use store::{
     Error, Lease, LoadedSession, NewSession, OpenSession, ParentCall, QueuedPrompt, Receipt, ReplyDraft, SessionMeta,

@@ -1,6 +1,6 @@
 //! The session store.
 
-use crate::{BlobId, Item, ItemId, QueuedPromptId, RequestRecord, SessionId, Time, Totals};
+use crate::{BlobId, CallRecord, Item, ItemId, QueuedPromptId, RequestRecord, SessionId, Time, Totals, TurnRecord};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use model::{CallId, Chunk, Message};
@@ -206,6 +206,12 @@ pub trait Store: Send + Sync {
 
     /// Records a request in the ledger.
     fn record_request(&self, session: SessionId, record: RequestRecord) -> Receipt;
+
+    /// Records a finished turn for statistics. A store without statistics ignores it.
+    fn record_turn(&self, _session: SessionId, _record: TurnRecord) {}
+
+    /// Records a finished call for statistics. A store without statistics ignores it.
+    fn record_call(&self, _session: SessionId, _record: CallRecord) {}
 
     /// The requests of a session and its subtasks, oldest first.
     fn request_records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<RequestRecord>, Error>>;

@@ -68,6 +68,7 @@ fn record() -> RequestRecord {
             })
             .into(),
         prompt: None,
+        facts: Default::default(),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::blob_files;
 use crate::draft::DraftPiece;
 use crate::draft_repair;
 use crate::error::StoreError;
+use crate::measurements;
 use crate::prune;
 use crate::queue::{PendingBlob, Write};
 use crate::queued_prompts;
@@ -49,6 +50,9 @@ pub(crate) fn apply(connection: &Connection, write: &Write, path: &Path) -> Resu
         Write::Rewind { session, head } => rewind(connection, *session, *head, path),
         Write::Title { session, title } => set_title(connection, *session, title),
         Write::Record { session, record } => record_request(connection, *session, record),
+        Write::Turn { session, record } => Ok(measurements::insert_turn(connection, *session, record)?),
+        Write::Call { session, record } => Ok(measurements::insert_call(connection, *session, record)?),
+        Write::Survival(record) => Ok(measurements::insert_survival(connection, record)?),
         Write::DraftPiece(arrived) => Ok(insert_draft(connection, arrived)?),
         Write::RepairDrafts(session) => draft_repair::repair(connection, *session),
         Write::Delete(session) => delete(connection, *session, path),
@@ -161,8 +165,8 @@ pub(crate) fn record_request(
         .prepare_cached(
             "INSERT INTO requests (session, id, item, purpose, model, attempt, at, first_chunk, total, input, cache_read,
                     cache_write, cache_write_1h, output, thinking, estimated, cost, outcome, detail,
-                    sections, prompt)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+                    sections, prompt, facts)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
         )?
         .execute(params![
             IdValue(session.0),
@@ -186,8 +190,10 @@ pub(crate) fn record_request(
             record.outcome.detail(),
             row::encode_sections(&record.sections).map_err(encode_error)?,
             record.prompt.as_ref().map(row::encode_prompt).transpose().map_err(encode_error)?,
+            row::encode_facts(&record.facts).map_err(encode_error)?,
         ])?;
-    for id in record.prompt.iter().flat_map(row::prompt_blobs) {
+    let blobs = record.prompt.iter().flat_map(row::prompt_blobs);
+    for id in blobs.chain(row::fact_blobs(&record.facts)) {
         connection
             .prepare_cached("INSERT OR IGNORE INTO prompt_blobs (session, id) VALUES (?1, ?2)")?
             .execute(params![IdValue(session.0), blob::key(id)])?;
@@ -380,6 +386,9 @@ fn remove(connection: &Connection, session: SessionId) -> rusqlite::Result<()> {
         "DELETE FROM changes WHERE session = ?1",
         "DELETE FROM prompt_blobs WHERE session = ?1",
         "DELETE FROM requests WHERE session = ?1",
+        "DELETE FROM turns WHERE session = ?1",
+        "DELETE FROM calls WHERE session = ?1",
+        "DELETE FROM survival WHERE session = ?1",
         "DELETE FROM drafts WHERE session = ?1",
         "DELETE FROM waiting WHERE session = ?1",
         "DELETE FROM roots WHERE session = ?1",

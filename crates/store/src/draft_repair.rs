@@ -7,7 +7,7 @@ use crate::row;
 use crate::sql_value::{IdValue, from_sql};
 use model::{Part, Reply};
 use rusqlite::{Connection, OptionalExtension, params};
-use session::{Body, Item, ItemId, ReplyEnd, RequestEnd, RequestId, RequestRecord, SessionId, Time};
+use session::{Body, Item, ItemId, ReplyEnd, RequestEnd, RequestFacts, RequestId, RequestRecord, SessionId, Time};
 use std::sync::Arc;
 
 /// An estimate for replies without reported usage.
@@ -117,6 +117,7 @@ impl DraftRemains {
             outcome: RequestEnd::Interrupted,
             sections: Vec::new(),
             prompt: None,
+            facts: RequestFacts::default(),
         })
     }
 

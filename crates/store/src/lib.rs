@@ -30,6 +30,7 @@ mod draft;
 mod draft_repair;
 mod error;
 mod lease;
+mod measurements;
 mod prune;
 mod queue;
 mod queued_prompts;
@@ -42,4 +43,5 @@ mod sqlite;
 mod subtasks;
 mod writer;
 
+pub use measurements::{Measurements, TrackedEdit};
 pub use sqlite::SqliteStore;

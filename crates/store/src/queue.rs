@@ -8,7 +8,10 @@ use bytes::Bytes;
 use futures::channel::oneshot;
 use model::Chunk;
 use rusqlite::Connection;
-use session::{BlobId, Error, Item, ItemId, NewSession, QueuedPromptId, ReplyDraft, RequestRecord, SessionId};
+use session::{
+    BlobId, CallRecord, Error, Item, ItemId, NewSession, QueuedPromptId, ReplyDraft, RequestRecord, SessionId,
+    SurvivalRecord, TurnRecord,
+};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -58,6 +61,15 @@ pub(crate) enum Write {
         session: SessionId,
         record: Box<RequestRecord>,
     },
+    Turn {
+        session: SessionId,
+        record: TurnRecord,
+    },
+    Call {
+        session: SessionId,
+        record: Box<CallRecord>,
+    },
+    Survival(SurvivalRecord),
     /// Chunks of a reply that must be written before a later write.
     DraftPiece(DraftPiece),
     RepairDrafts(SessionId),
@@ -289,6 +301,9 @@ impl QueueState {
             | Write::Rewind { .. }
             | Write::Title { .. }
             | Write::Record { .. }
+            | Write::Turn { .. }
+            | Write::Call { .. }
+            | Write::Survival(_)
             | Write::DraftPiece(_)
             | Write::ForgetVersions(..)
             | Write::DeleteUnreferenced
@@ -328,6 +343,9 @@ impl Write {
             Write::Discard { .. }
             | Write::Title { .. }
             | Write::Record { .. }
+            | Write::Turn { .. }
+            | Write::Call { .. }
+            | Write::Survival(_)
             | Write::QueuePrompt { .. }
             | Write::RemoveQueued { .. }
             | Write::Roots { .. } => true,
@@ -355,6 +373,9 @@ impl Write {
             | Write::Rewind { .. }
             | Write::Title { .. }
             | Write::Record { .. }
+            | Write::Turn { .. }
+            | Write::Call { .. }
+            | Write::Survival(_)
             | Write::DraftPiece(_)
             | Write::RepairDrafts(_)
             | Write::Delete(_)

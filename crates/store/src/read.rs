@@ -13,8 +13,8 @@ use model::{Cost, Usage};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use session::{
-    BlobId, Change, Error, Item, ItemId, LoadedSession, ParentCall, RequestEnd, RequestId, RequestRecord, SessionId,
-    SessionMeta, Time, Totals,
+    BlobId, Change, Error, Item, ItemId, LoadedSession, ParentCall, RequestEnd, RequestFacts, RequestId, RequestRecord,
+    SessionId, SessionMeta, Time, Totals,
 };
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ pub(crate) fn records(connection: &Connection, session: SessionId) -> Result<Vec
 fn own_records(connection: &Connection, session: SessionId) -> Result<Vec<RequestRecord>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT id, item, purpose, model, attempt, at, first_chunk, total, input, cache_read, cache_write, cache_write_1h,
-                output, thinking, estimated, cost, outcome, detail, sections, prompt
+                output, thinking, estimated, cost, outcome, detail, sections, prompt, facts
          FROM requests WHERE session = ?1 ORDER BY at, id",
     )?;
     let rows = statement.query_map([IdValue(session.0)], record)?;
@@ -323,6 +323,7 @@ pub(crate) fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {
 fn record(row: &Row<'_>) -> rusqlite::Result<RequestRecord> {
     let sections = row.get_ref(18)?.as_str()?;
     let prompt = row.get_ref(19)?.as_str_or_null()?;
+    let facts = row.get_ref(20)?.as_str_or_null()?;
     Ok(RequestRecord {
         id: RequestId(row.get::<_, IdValue>(0)?.0),
         item: row.get::<_, Option<IdValue>>(1)?.map(|key| ItemId(key.0)),
@@ -340,6 +341,9 @@ fn record(row: &Row<'_>) -> rusqlite::Result<RequestRecord> {
             .map(row::decode_prompt)
             .transpose()
             .map_err(|error| decode_error(19, error))?,
+        facts: facts
+            .map_or(Ok(RequestFacts::default()), row::decode_facts)
+            .map_err(|error| decode_error(20, error))?,
     })
 }
 

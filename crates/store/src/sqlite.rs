@@ -5,6 +5,7 @@ use crate::blob_files;
 use crate::connect;
 use crate::error::StoreError;
 use crate::lease::Leases;
+use crate::measurements::{self, Measurements, TrackedEdit};
 use crate::prune::{self, VersionSelection};
 use crate::queue::{PendingBlob, ReadJob, Write, WriteQueue};
 use crate::read;
@@ -17,8 +18,9 @@ use futures::future::BoxFuture;
 use model::Chunk;
 use rusqlite::Connection;
 use session::{
-    BlobId, Error, Item, ItemId, Lease, LoadedSession, NewSession, OpenSession, QueuedPrompt, QueuedPromptId, Receipt,
-    ReplyDraft, RequestRecord, SessionId, SessionMeta, Store,
+    BlobId, CallRecord, Error, Item, ItemId, Lease, LoadedSession, NewSession, OpenSession, QueuedPrompt,
+    QueuedPromptId, Receipt, ReplyDraft, RequestRecord, SessionId, SessionMeta, Store, SurvivalRecord, Time,
+    TurnRecord,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -128,6 +130,23 @@ impl SqliteStore {
             }
             Ok(used)
         })
+    }
+
+    /// Everything that was measured since then.
+    pub fn measurements(&self, since: Time) -> BoxFuture<'static, Result<Measurements, Error>> {
+        self.shared
+            .read(move |connection, _| measurements::read(connection, since))
+    }
+
+    /// The changes of regular files by calls since then.
+    pub fn tracked_edits(&self, since: Time) -> BoxFuture<'static, Result<Vec<TrackedEdit>, Error>> {
+        self.shared
+            .read(move |connection, _| measurements::tracked_edits(connection, since))
+    }
+
+    /// Records how much of an edit remained, unless this point was measured before.
+    pub fn record_survival(&self, record: SurvivalRecord) -> Receipt {
+        self.shared.write(Write::Survival(record))
     }
 
     /// Checks the whole database, in time proportional to its size.
@@ -270,6 +289,15 @@ impl Store for SqliteStore {
     fn record_request(&self, session: SessionId, record: RequestRecord) -> Receipt {
         let record = Box::new(record);
         self.shared.write(Write::Record { session, record })
+    }
+
+    fn record_turn(&self, session: SessionId, record: TurnRecord) {
+        self.shared.queue.write_without_receipt(Write::Turn { session, record });
+    }
+
+    fn record_call(&self, session: SessionId, record: CallRecord) {
+        let record = Box::new(record);
+        self.shared.queue.write_without_receipt(Write::Call { session, record });
     }
 
     fn request_records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<RequestRecord>, Error>> {

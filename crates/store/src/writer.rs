@@ -276,6 +276,9 @@ fn parent_error(write: &Write, failed: &HashMap<ItemId, Error>) -> Option<Error>
         | Write::Discard { .. }
         | Write::Title { .. }
         | Write::Record { .. }
+        | Write::Turn { .. }
+        | Write::Call { .. }
+        | Write::Survival(_)
         | Write::DraftPiece(_)
         | Write::RepairDrafts(_)
         | Write::Delete(_)

@@ -2,7 +2,7 @@
 
 use crate::UnsavedChange;
 use model::Block;
-use session::{CommandExit, Todo};
+use session::{CommandExit, EditFact, Todo};
 
 /// The result of a tool call: content for the model, a summary for the user, changed files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Output {
     pub exit: Option<CommandExit>,
     /// Files that the call changed, for the file history.
     pub changes: Vec<UnsavedChange>,
+    /// The edits that the call applied, for statistics.
+    pub edits: Vec<EditFact>,
     /// The todo list, if the call changed it.
     pub todos: Option<Vec<Todo>>,
     /// How the turn continues.
@@ -51,6 +53,12 @@ impl Output {
     /// Adds how the command of the call ended.
     pub fn with_exit(mut self, exit: CommandExit) -> Self {
         self.exit = Some(exit);
+        self
+    }
+
+    /// Adds the edits that the call applied.
+    pub fn with_edits(mut self, edits: Vec<EditFact>) -> Self {
+        self.edits.extend(edits);
         self
     }
 

@@ -10,9 +10,12 @@ use policy::{
     ToolGroup,
 };
 use serde_json::Value;
-use session::{Answer, Event, GrantStore, HookEvent, HookKind, NoticeLevel, Question, QuestionId, QuestionSubject};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use session::{
+    Answer, ApprovalOutcome, CallEnd, Event, GrantStore, HookEvent, HookKind, NoticeLevel, Question, QuestionId,
+    QuestionSubject,
+};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tool::{CallInput, ChoiceLimit, DynTool, SubtaskReport, SubtaskRequest, UserQuestion};
 
@@ -57,6 +60,10 @@ pub(crate) struct CallProgress {
     pub(crate) asks: AtomicBool,
     /// Milliseconds spent waiting for the user.
     pub(crate) waited: AtomicU64,
+    /// Why the call did not run.
+    pub(crate) issue: OnceLock<CallEnd>,
+    /// The answer of the user, as an index of `ApprovalOutcome::ALL`.
+    pub(crate) approval: AtomicUsize,
 }
 
 /// An approved call.
@@ -190,10 +197,16 @@ impl Approver {
         let mut hooks = self.run_pre_hooks(&mut approved).await?;
         let mut author = InputAuthor::Model;
         'input: loop {
-            approved.actions = tool.actions(&approved.input).map_err(|error| error.to_string())?;
+            approved.actions = tool.actions(&approved.input).map_err(|error| {
+                self.progress.set_issue(CallEnd::InvalidInput);
+                error.to_string()
+            })?;
             for action in approved.actions.clone() {
                 let why = match (self.decide(&action), author, &hooks) {
-                    (Decision::Deny { why }, ..) => return Err(format!("Not allowed: {why}.")),
+                    (Decision::Deny { why }, ..) => {
+                        self.progress.set_issue(CallEnd::Denied);
+                        return Err(format!("Not allowed: {why}."));
+                    }
                     // The user wrote this input.
                     (Decision::Ask { .. } | Decision::Allow, InputAuthor::User, _) => continue,
                     (Decision::Allow, InputAuthor::Model, Ruling::Ask(reason)) => reason.clone(),
@@ -220,6 +233,8 @@ impl Approver {
                 Ruling::Ask(why)
                     if author == InputAuthor::Model && !self.confirm(&format!("{why}. Continue?")).await =>
                 {
+                    self.progress.set_issue(CallEnd::Refused);
+                    self.progress.set_approval(ApprovalOutcome::Refused);
                     Err("The user denied this call.".into())
                 }
                 Ruling::Ask(_) | Ruling::Allow | Ruling::Deny(_) | Ruling::Silent => Ok(approved),
@@ -252,6 +267,7 @@ impl Approver {
         };
         let outcome = self.env.run_hooks(event).await;
         if let Ruling::Deny(why) = outcome.ruling {
+            self.progress.set_issue(CallEnd::Denied);
             return Err(format!("A hook blocked this call: {why}"));
         }
         if let Some(input) = outcome.input.filter(|input| *input != *approved.input) {
@@ -291,6 +307,7 @@ impl Approver {
 
     async fn request_approval(&self, action: Action, why: String, input: Value) -> Result<ApprovalResult, String> {
         if self.env.config.approvals == Approvals::Deny {
+            self.progress.set_issue(CallEnd::Denied);
             return Err(format!(
                 "Not allowed: {why}, and approvals cannot be requested in this session."
             ));
@@ -302,7 +319,17 @@ impl Approver {
             input,
             rules: rules.iter().map(ToString::to_string).collect(),
         };
-        match self.ask_user(subject, None).await {
+        let answer = self.ask_user(subject, None).await;
+        let outcome = match &answer {
+            Some(Answer::Approve { .. }) => ApprovalOutcome::Approved,
+            Some(Answer::Modify { .. }) => ApprovalOutcome::Modified,
+            Some(Answer::Reject { .. } | Answer::Text { .. }) | None => {
+                self.progress.set_issue(CallEnd::Refused);
+                ApprovalOutcome::Refused
+            }
+        };
+        self.progress.set_approval(outcome);
+        match answer {
             Some(Answer::Approve { scope, rule }) => {
                 self.add_grant(&action, scope, rule.as_deref()).await;
                 Ok(ApprovalResult::Granted)

@@ -5,12 +5,15 @@ use super::loop_guard::{LoopGuard, RepeatVerdict};
 use crate::changes::store_change;
 use crate::conversation::PendingEffects;
 use crate::hooks;
+use crate::measurement::count_changes;
 use crate::session::{Session, StartedCall};
 use futures::FutureExt as _;
 use model::{Block, CallId, Message, Part, Role, ToolOutcome};
 use policy::{Action, Ruling};
 use serde_json::Value;
-use session::{Body, CommandExit, Error, Event, HookEvent, HookKind, HookOutcome, ItemDelta, ItemId, ItemStart};
+use session::{
+    Body, CallEnd, CommandExit, Error, Event, HookEvent, HookKind, HookOutcome, ItemDelta, ItemId, ItemStart,
+};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -19,7 +22,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
-use tool::{CallContext, CallInput, DynTool, NextStep, Output, ProgressSender, ToolEffect};
+use tool::{CallContext, CallInput, DynTool, NextStep, Output, ProgressSender, ToolEffect, ToolKind};
 
 /// The maximum number of calls in parallel.
 const MAX_PARALLEL_CALLS: usize = 8;
@@ -69,6 +72,10 @@ pub(crate) struct FinishedCall {
     pub(crate) effect: ToolEffect,
     /// The paths that the call read or changed.
     pub(crate) touched: Vec<PathBuf>,
+    /// Whether the tool edits files.
+    pub(crate) is_edit: bool,
+    /// Whether the call was stopped.
+    pub(crate) is_stopped: bool,
 }
 
 /// How the calls of a step affect the turn.
@@ -210,6 +217,7 @@ impl CallQueue {
             progress: Arc::clone(&progress),
         };
         session.turn.started.insert(call.id.clone(), started);
+        let is_edit = tool.as_ref().is_some_and(|tool| tool.facts().kind == ToolKind::Edit);
         let kind = ItemStart::Result {
             call: call.id.clone(),
             tool: call.tool.clone(),
@@ -257,6 +265,8 @@ impl CallQueue {
                 millis: (begun.elapsed().as_millis() as u64).saturating_sub(waited),
                 effect,
                 touched,
+                is_edit,
+                is_stopped: false,
             }
         });
     }
@@ -286,9 +296,11 @@ async fn execute(
     context: CallContext,
 ) -> Result<(Output, Vec<Action>), String> {
     if let Some(raw) = &call.malformed {
+        approver.progress.set_issue(CallEnd::InvalidInput);
         return Err(malformed_message(raw, call.in_text));
     }
     let Some(tool) = tool else {
+        approver.progress.set_issue(CallEnd::UnknownTool);
         return Err(format!("There is no tool `{}`. {names}", call.tool));
     };
     let ApprovedCall { input, notes, actions } = approver.approve(tool.as_ref(), call.input).await?;
@@ -390,6 +402,8 @@ pub(crate) fn stopped_call(id: CallId, tool: String, title: String, why: &str) -
         millis: 0,
         effect: ToolEffect::ReadOnly,
         touched: Vec::new(),
+        is_edit: false,
+        is_stopped: true,
     }
 }
 
@@ -487,6 +501,8 @@ impl Session {
     /// Appends the result of a call, with its changed files, and applies its effects.
     pub(crate) async fn append_result(&mut self, call: FinishedCall) -> Result<(), Error> {
         let started = self.turn.started.remove(&call.id);
+        let id = started.as_ref().map(|started| started.item).unwrap_or_default();
+        let mut record = self.measure_call(&call, started.as_ref(), id);
         if call.output.next == NextStep::EndTurn {
             self.turn.final_answer = Some(text_of(&call.output));
         }
@@ -498,9 +514,12 @@ impl Session {
                 NextStep::Continue | NextStep::EndTurn => None,
             },
         };
-        let reported = self.env.changes.take(&call.id);
-        let changes = reported.into_iter().chain(call.output.changes);
-        let changes = changes.map(|change| store_change(self.env.config.store.as_ref(), change));
+        let mut changes = self.env.changes.take(&call.id);
+        changes.extend(call.output.changes);
+        count_changes(&mut record, &changes);
+        let changes = changes
+            .into_iter()
+            .map(|change| store_change(self.env.config.store.as_ref(), change));
         let body = Body::Result {
             message,
             call: call.id,
@@ -511,9 +530,9 @@ impl Session {
             millis: call.millis,
             changes: changes.collect(),
         };
-        let id = started.map(|started| started.item).unwrap_or_default();
         let mut stored = self.conversation.append(&self.env, id, body).await;
         if stored.is_ok() {
+            self.env.config.store.record_call(self.env.session, record);
             stored = self.apply_effects().await;
         }
         self.record_usage().await;

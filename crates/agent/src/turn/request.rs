@@ -8,7 +8,7 @@ use super::written_calls::make_written_calls;
 use crate::request_ledger::OpenRequest;
 use crate::session::Session;
 use futures::StreamExt as _;
-use model::{CallId, Chunk, ChunkPart, Info, Message, Part, PromptSize, Reply, Stop, Usage};
+use model::{CallId, Chunk, ChunkPart, Info, Message, Part, PromptSize, Reply, Stop, Usage, WireTrace};
 use prompt::{CallProtocol, TextCallParser};
 use session::{
     Body, Error, Event, Item, ItemDelta, ItemId, ItemStart, NoticeLevel, ReplyDraft, ReplyEnd, RequestEnd, RequestId,
@@ -33,6 +33,10 @@ pub(crate) struct StreamingReply {
     pub(crate) prompt_size: Option<PromptSize>,
     /// The estimated token count of the request.
     pub(crate) estimated: u64,
+    /// How long assembling the request took.
+    pub(crate) assembled_in: Duration,
+    /// What is sent and received.
+    pub(crate) trace: WireTrace,
     pub(crate) open: OpenRequest,
     pub(crate) previews: CallPreviews,
     /// New ids of calls whose ids were used before.
@@ -106,8 +110,13 @@ async fn stream(session: &mut Session, calls: &mut CallQueue, attempt: u32) -> R
 /// Assembles the request and registers it in the ledger.
 async fn open(session: &mut Session, attempt: u32) -> (model::Request, Option<TextCallParser>, ItemId) {
     session.update_budget();
+    let began = Instant::now();
     let Session { conversation, turn, .. } = session;
+    if let Some(progress) = &mut turn.progress {
+        progress.rounds += 1;
+    }
     let assembled = prompt::assemble(&turn.frame, &conversation.items, &mut conversation.layout);
+    let assembled_in = began.elapsed();
     session.record_prefix();
     session.restore_ledger().await;
     let Session {
@@ -148,6 +157,8 @@ async fn open(session: &mut Session, attempt: u32) -> (model::Request, Option<Te
         first_chunk: None,
         prompt_size: None,
         estimated: assembled.tokens,
+        assembled_in,
+        trace: assembled.request.trace.clone(),
         open,
         previews: CallPreviews::new(env.config.previews),
         renamed: HashMap::new(),

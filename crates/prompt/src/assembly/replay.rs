@@ -73,6 +73,7 @@ mod tests {
             cost: None,
             outcome: session::RequestEnd::Applied,
             sections: Vec::new(),
+            facts: Default::default(),
             prompt: Some(PromptRecord {
                 cached: 0,
                 is_estimate: false,

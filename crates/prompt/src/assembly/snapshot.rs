@@ -1,6 +1,6 @@
 //! A stored form of everything in a request except its messages.
 
-use model::{Breakpoint, Effort, Message, OutputSchema, Request, ToolChoice, ToolSpec};
+use model::{Breakpoint, Effort, Message, OutputSchema, Request, ToolChoice, ToolSpec, WireTrace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -100,6 +100,7 @@ impl RequestSnapshot {
                 .map(|(name, schema)| OutputSchema { name, schema }),
             affinity: self.affinity.clone(),
             options: self.options.clone(),
+            trace: WireTrace::default(),
         })
     }
 }
@@ -132,6 +133,7 @@ mod tests {
             }),
             affinity: Some("s".into()),
             options: json!({"x": 1}).as_object().cloned().unwrap_or_default(),
+            ..Request::default()
         };
         let mut kept = HashMap::new();
         let snapshot = RequestSnapshot::from_request(&request, |text| {

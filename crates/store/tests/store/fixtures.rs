@@ -115,6 +115,7 @@ pub(crate) fn record(at: u64) -> RequestRecord {
             tokens: 1_000,
             cached: 900,
         }],
+        facts: Default::default(),
         prompt: Some(PromptRecord {
             cached: 900,
             is_estimate: false,

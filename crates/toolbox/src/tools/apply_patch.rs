@@ -101,6 +101,7 @@ impl Tool for ApplyPatchTool {
         }
         Ok(Output {
             changes: ready.changes,
+            edits: ready.edits,
             ..Output::text(ready.report_lines.join("\n"))
         }
         .with_summary(count(ready.report_lines.len(), "file")))

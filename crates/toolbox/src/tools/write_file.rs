@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use edit::{EditFormat, MatchMethod};
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use session::EditFact;
 use tool::{
     CallContext, CallPreview, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
     ToolSet, erase,
@@ -87,7 +89,13 @@ impl Tool for WriteFileTool {
         let mut output =
             Output::text(format!("{verb} {} ({lines})", file.shown())).with_summary(format!("{verb}, {lines}"));
         output.changes.extend(folders(&missing));
-        Ok(output.with_change(change(&file, written.before, bytes)))
+        let fact = EditFact {
+            format: EditFormat::Whole.name().into(),
+            method: MatchMethod::Whole.name().into(),
+        };
+        Ok(output
+            .with_edits(vec![fact])
+            .with_change(change(&file, written.before, bytes)))
     }
 }
 

@@ -88,6 +88,7 @@ fn record(number: u128, read: u64, input: u64, difference: PromptDifference) -> 
             section("history/results/read_file", 6_000, 4_000),
             section("turn/prompts", 300, 0),
         ],
+        facts: Default::default(),
         prompt: Some(PromptRecord {
             cached: read,
             is_estimate: false,

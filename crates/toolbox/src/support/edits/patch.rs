@@ -24,6 +24,8 @@ pub(crate) struct PreparedPatch {
     pub(crate) known: Vec<(Location, Option<Fingerprint>)>,
     /// One line per file.
     pub(crate) report_lines: Vec<String>,
+    /// Its edits, for statistics.
+    pub(crate) edits: Vec<session::EditFact>,
 }
 
 /// Plans patches. Each file is read once.
@@ -122,7 +124,10 @@ impl<'a> PatchPlanner<'a> {
     }
 
     pub(crate) fn ready(&self, plan: &EditPlan) -> Result<PreparedPatch, Error> {
-        let mut ready = PreparedPatch::default();
+        let mut ready = PreparedPatch {
+            edits: report::edit_facts(plan.format, &plan.edits),
+            ..PreparedPatch::default()
+        };
         for change in &plan.files {
             self.change(change, &plan.edits, &mut ready)?;
         }

@@ -1,6 +1,7 @@
 //! Describes applied and refused edits for the model.
 
-use edit::{EditReport, MatchMethod, RefusalReason, RefusedEdits};
+use edit::{EditFormat, EditReport, MatchMethod, RefusalReason, RefusedEdits};
+use session::EditFact;
 
 /// The lines of applied edits: `at line 3, 7-9`. Inexact matches are marked, so that the model can check them.
 pub(crate) fn describe_places<'a>(reports: impl Iterator<Item = &'a EditReport>) -> String {
@@ -15,6 +16,15 @@ pub(crate) fn describe_places<'a>(reports: impl Iterator<Item = &'a EditReport>)
         }
     });
     format!("at line {}", places.collect::<Vec<_>>().join(", "))
+}
+
+/// The format of applied edits, and how each was matched.
+pub(crate) fn edit_facts(format: EditFormat, reports: &[EditReport]) -> Vec<EditFact> {
+    let fact = |report: &EditReport| EditFact {
+        format: format.name().into(),
+        method: report.how.name().into(),
+    };
+    reports.iter().map(fact).collect()
 }
 
 /// How the quoted text differed from the file.

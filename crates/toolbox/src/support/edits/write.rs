@@ -35,6 +35,7 @@ pub(crate) async fn write_edits(
     );
     Ok(Output::text(text)
         .with_summary(count(planned.reports.len(), "place"))
+        .with_edits(report::edit_facts(format, &planned.reports))
         .with_change(change(&file, written.before, planned.bytes)))
 }
 
