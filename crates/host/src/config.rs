@@ -19,6 +19,7 @@ mod providers;
 mod sandbox;
 mod schema;
 mod servers;
+mod telemetry;
 mod tui;
 mod untrusted;
 mod web;
@@ -42,6 +43,7 @@ pub use schema::{
 pub use servers::{
     AgentConfig, LspConfig, LspServerConfig, McpElicitationConfig, McpSamplingConfig, McpServerConfig, McpTransportKind,
 };
+pub use telemetry::{TelemetryConfig, TelemetryProtocol};
 pub use tui::TuiConfig;
 pub use untrusted::restricted_keys;
 pub use web::{SearchServiceName, WebConfig};
@@ -105,7 +107,7 @@ pub fn load(root: Option<&Path>, env: &ProcessEnv, flags: Vec<ConfigLayer>) -> R
         && let Some(layer) = ConfigLayer::read(&file, ConfigOrigin::Project)?
     {
         layers.push(match trust {
-            ProjectTrust::Trusted => layer,
+            ProjectTrust::Trusted => untrusted::remove_user_keys(layer, &mut warnings),
             ProjectTrust::Declined | ProjectTrust::Unknown => {
                 untrusted::restrict(layer, &layer::merge(&layers), env, &mut warnings)
             }

@@ -12,12 +12,14 @@ use crate::models::ModelRegistry;
 use crate::project_context::{load_modes, open_workspace, project_context};
 use crate::session_models::{SessionModels, connect_models, model_source};
 use crate::sessions::{existing_root, prune_checkpoints};
+use crate::survival::SurvivalTask;
 use crate::text::now;
 use crate::tools::active_profile;
 use crate::{
     acp_agents, confinement, hooks, language_servers, log, long_results, mcp_servers, panels, paths, permissions,
-    project, roots, system_prompt, web,
+    project, roots, survival, system_prompt, telemetry, web,
 };
+use ::telemetry::{ObservedStore, Telemetry};
 use agent::{
     Approvals, AutoCompaction, CompactionSettings, Previews, SessionConfig, SessionHandle, SessionSetup, TitleRequests,
 };
@@ -172,6 +174,8 @@ pub struct SessionResources {
     edit_formats: Option<EditFormats>,
     blobs: BlobDir,
     store: Arc<SqliteStore>,
+    telemetry: Option<Arc<Telemetry>>,
+    survival: SurvivalTask,
 }
 
 impl SessionResources {
@@ -192,12 +196,17 @@ impl SessionResources {
     pub async fn close(mut self) -> Vec<String> {
         // The log of a session that panicked is complete.
         drop(self.wait().await);
-        drop((self.lease, self.language_servers));
+        drop((self.lease, self.language_servers, self.survival));
+        let exported = match &self.telemetry {
+            Some(telemetry) => telemetry.close().await,
+            None => None,
+        };
         let saved = self.edit_formats.map_or(Ok(()), |formats| formats.save());
         let pruned = prune_checkpoints(&self.store, &self.blobs).await;
         [saved, pruned]
             .into_iter()
             .filter_map(|result| result.err().map(|failure| failure.message))
+            .chain(exported)
             .collect()
     }
 }
@@ -279,6 +288,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let (agents, problems) = acp_agents::load(config, env, root, &workspace, commands.confinement.clone());
     warnings.extend(problems);
     let panels = toolbox::OpenPanels::default();
+    let telemetry = telemetry::start(config, env)?;
     let options = Options {
         caller: toolbox::ToolCaller::Model,
         model: Some(&name),
@@ -341,7 +351,10 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
             paths::data_dir(env)?.join("hooks"),
         ),
         approvals: request.approvals,
-        store: Arc::clone(store) as _,
+        store: match &telemetry {
+            Some(telemetry) => Arc::new(ObservedStore::new(Arc::clone(store), Arc::clone(telemetry))),
+            None => Arc::clone(store) as _,
+        },
         system_prompt,
         project_context: context,
         context_source: Arc::new(context_source),
@@ -403,6 +416,8 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
             lease: stored.lease,
             edit_formats,
             blobs,
+            survival: survival::track(store, telemetry.clone()),
+            telemetry,
             store: Arc::clone(store),
         },
     })

@@ -49,7 +49,7 @@ impl Workspace {
     }
 }
 
-fn repository_of(path: &Path) -> Option<GitRepository> {
+pub(crate) fn repository_of(path: &Path) -> Option<GitRepository> {
     path.ancestors().find_map(|folder| {
         let directory = git_directory(folder)?;
         Some(GitRepository {

@@ -6,6 +6,7 @@
 
 mod buffers;
 pub mod checkpoint;
+mod committed;
 mod encoding;
 mod error;
 mod files;
@@ -31,6 +32,7 @@ mod workspace;
 mod write;
 
 pub use buffers::EditorBuffers;
+pub use committed::HeadCommit;
 pub use encoding::Encoding;
 pub use error::Error;
 pub use files::FileList;

@@ -11,7 +11,10 @@ const ROWS: &[(&str, &[&str])] = &[
     ("contracts: sessions", &["session"]),
     ("contracts: tools", &["tool"]),
     ("adapters: processes and files", &["sandbox", "workspace"]),
-    ("adapters", &["acp", "index", "lsp", "mcp", "providers", "store"]),
+    (
+        "adapters",
+        &["acp", "index", "lsp", "mcp", "providers", "store", "telemetry"],
+    ),
     ("pure engines", &["edit", "prompt"]),
     ("edit prediction", &["predict"]),
     ("project context", &["context"]),
@@ -43,6 +46,7 @@ const ADAPTERS: &[&str] = &[
     "providers",
     "sandbox",
     "store",
+    "telemetry",
     "workspace",
 ];
 

@@ -13,7 +13,7 @@ pub fn markdown_table() -> String {
         let default = key.default.and_then(|default| default());
         let default = default.map(|value| format!("`{value}`")).unwrap_or_default();
         let project = match key.project {
-            ProjectAccess::Deny => "",
+            ProjectAccess::Never | ProjectAccess::Deny => "",
             ProjectAccess::Allow => "yes",
             ProjectAccess::Tighten(_) => "restrict",
             ProjectAccess::OwnProvider => "your providers",

@@ -22,6 +22,8 @@ pub struct ConfigKey {
 /// than the user.
 #[derive(Debug, Clone, Copy)]
 pub enum ProjectAccess {
+    /// It may not, and neither may a trusted project: only the user decides.
+    Never,
     /// It may not.
     Deny,
     /// It may.
@@ -49,7 +51,7 @@ impl ConfigKey {
     /// Whether an untrusted project may set neither this key nor a key in its table.
     pub(super) fn is_user_only(&self) -> bool {
         match self.table {
-            [] => matches!(self.project, ProjectAccess::Deny),
+            [] => matches!(self.project, ProjectAccess::Deny | ProjectAccess::Never),
             keys => keys.iter().all(ConfigKey::is_user_only),
         }
     }

@@ -5,7 +5,8 @@ use super::key::config_table;
 use super::untrusted::{allows_more, is_looser};
 use super::{
     AgentConfig, ApprovalConfig, ByteSize, HookConfig, HumanDuration, LspConfig, McpServerConfig, ModelConfig,
-    PermissionsConfig, PredictConfig, ProfileConfig, ProviderConfig, SandboxConfig, TerminalConfig, TuiConfig,
+    PermissionsConfig, PredictConfig, ProfileConfig, ProviderConfig, SandboxConfig, TelemetryConfig, TerminalConfig,
+    TuiConfig,
     WebConfig, bounds,
 };
 use clap::ValueEnum;
@@ -118,6 +119,11 @@ config_table! {
         predict: PredictConfig [table: PredictConfig::KEYS],
         /// The terminal front end.
         tui: TuiConfig [table: TuiConfig::KEYS],
+        /// Export of traces and metrics to an OpenTelemetry collector. Off unless you enable it.
+        telemetry: TelemetryConfig [table: TelemetryConfig::KEYS],
+        /// Whether the bytes of replies are stored with the session, at most 8 MiB of each, so that `hew replay` can decode
+        /// them again.
+        record: bool [env: Some("HEW_RECORD")] = false,
         /// Key bindings of the terminal front end: all keys of each action. An empty list removes the bindings of an
         /// action.
         keys: BTreeMap<String, Vec<String>>,

@@ -30,6 +30,34 @@ pub(super) fn restrict(
     project
 }
 
+/// Why a project may not set a key, even if it is trusted.
+const USER_ONLY: &str = "only your own configuration may set it";
+
+/// Removes from the layer of a trusted project what only the user may set, with a warning for each key.
+pub(super) fn remove_user_keys(mut project: ConfigLayer, warnings: &mut Vec<String>) -> ConfigLayer {
+    let mut paths: Vec<Vec<String>> = Vec::new();
+    super::key::visit(Config::KEYS, &mut |path, key| {
+        if matches!(key.project, ProjectAccess::Never) && get(&project.table, path).is_some() {
+            paths.push(path.to_vec());
+        }
+    });
+    for path in paths {
+        warnings.push(format!(
+            "{}: `{}` is ignored: {USER_ONLY}",
+            project.origin,
+            path.join(".")
+        ));
+        let (name, tables) = path
+            .split_last()
+            .map_or((String::new(), &[][..]), |(name, tables)| (name.clone(), tables));
+        let table = tables
+            .iter()
+            .try_fold(&mut project.table, |table, name| table.get_mut(name)?.as_table_mut());
+        table.and_then(|table| table.remove(&name));
+    }
+    project
+}
+
 /// The names of the top-level keys in a table that an untrusted project may not set.
 pub fn restricted_keys(table: &Table) -> impl Iterator<Item = &'static str> {
     let keys = Config::KEYS.iter().filter(|key| key.is_user_only());
@@ -65,6 +93,7 @@ impl Restriction<'_> {
     fn check(&self, key: &ConfigKey, value: &mut Value) -> Option<&'static str> {
         let own = get(self.user, &self.path);
         match key.project {
+            ProjectAccess::Never => Some(USER_ONLY),
             ProjectAccess::Deny => Some("only your own configuration and that of a trusted project may set it"),
             ProjectAccess::Allow => None,
             ProjectAccess::Tighten(allows_more) => own

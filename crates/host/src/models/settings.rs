@@ -11,6 +11,9 @@ use providers::presets::{AuthScheme, EffortStyle, Hosting, Quirks};
 use providers::{AwsOptions, AwsSettings, GoogleOptions, GoogleSettings, ProviderEnvironment, ProviderSettings};
 use serde_json::{Map, Value};
 
+/// The maximum number of bytes of a reply that are recorded.
+const MAX_RECORDED: usize = 8 << 20;
+
 impl ModelRegistry<'_> {
     /// The connection settings for a model, with its key.
     pub async fn settings(&self, info: &Info) -> Result<ProviderSettings> {
@@ -78,6 +81,7 @@ impl ModelRegistry<'_> {
         settings.proxy = url::proxy_for(&base_url, proxy, self.env);
         self.authenticate(&mut settings, &quirks, provider, key)?;
         settings.quirks = quirks;
+        settings.record = self.config.record.then_some(MAX_RECORDED);
         Ok(settings)
     }
 
