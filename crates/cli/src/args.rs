@@ -13,6 +13,7 @@ mod predict;
 mod prompt;
 mod rules;
 mod run;
+mod stats;
 mod tools;
 mod usage_error;
 
@@ -29,6 +30,7 @@ pub(crate) use predict::{PredictArgs, PredictCommand, PredictEvalArgs};
 pub(crate) use prompt::{PromptShowArgs, PromptSubcommand};
 pub(crate) use rules::{ModesArgs, PermissionsCommand, PermissionsTestArgs, RuleEffect, TrustArgs};
 pub(crate) use run::{ResumeArgs, RunArgs, TurnArgs};
+pub(crate) use stats::{StatsArgs, StatsGrouping};
 pub(crate) use tools::{ToolsArgs, ToolsCommand};
 
 use crate::exit;
@@ -120,6 +122,8 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: CanaryCommand,
     },
+    /// Show statistics: tokens, times, tools, edits and how much of them remained
+    Stats(StatsArgs),
     /// Show and change the configuration
     Config {
         #[command(subcommand)]

@@ -33,6 +33,7 @@ pub(crate) mod run;
 mod sessions;
 mod signals;
 mod slash_commands;
+mod stats;
 mod structured_answer;
 mod terminal_answers;
 mod tools;
@@ -115,6 +116,7 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Cost(args) => block_on(cost::cost(&args, global, env)),
         CliCommand::Eval(args) => block_on(eval::eval(*args, global, env)),
         CliCommand::Canary { command } => block_on(canary::canary(command, global, env)),
+        CliCommand::Stats(args) => block_on(stats::stats(&args, global, env)),
         CliCommand::Config { command } => block_on(config::config(command.as_ref(), global, env)),
         CliCommand::Permissions { command } => permissions::permissions(command.as_ref(), global, env),
         CliCommand::Trust(args) => trust::trust(&args, global, env),

@@ -238,7 +238,7 @@ fn as_json(by: CostGrouping, rows: &BTreeMap<String, CostSum>, total: &CostSum) 
 }
 
 /// The local date of a time.
-fn day(at: Time) -> String {
+pub(super) fn day(at: Time) -> String {
     let millis = i64::try_from(at.0).unwrap_or(i64::MAX);
     match Timestamp::from_millisecond(millis) {
         Ok(at) => at.to_zoned(TimeZone::system()).date().to_string(),
@@ -247,7 +247,7 @@ fn day(at: Time) -> String {
 }
 
 /// A day, or so many hours, days or weeks ago.
-fn parse_since(text: &str, now: Time) -> Result<Time> {
+pub(super) fn parse_since(text: &str, now: Time) -> Result<Time> {
     let wrong = || {
         Failure::usage(format!("`{text}` is not a date or a duration"))
             .hint("write a day as 2026-11-01, or 12h, 7d or 4w for so long ago")
