@@ -6,8 +6,7 @@ use super::untrusted::{allows_more, is_looser};
 use super::{
     AgentConfig, ApprovalConfig, ByteSize, HookConfig, HumanDuration, LspConfig, McpServerConfig, ModelConfig,
     PermissionsConfig, PredictConfig, ProfileConfig, ProviderConfig, SandboxConfig, TelemetryConfig, TerminalConfig,
-    TuiConfig,
-    WebConfig, bounds,
+    TuiConfig, WebConfig, bounds,
 };
 use clap::ValueEnum;
 use schemars::JsonSchema;
