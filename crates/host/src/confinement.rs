@@ -203,7 +203,7 @@ fn git_control_paths(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The environment of commands: all variables except keys and tokens.
+/// The environment of commands, hooks and servers: the variables that toolchains need and those that the user adds.
 pub fn environment(config: &Config, env: &ProcessEnv) -> sandbox::ProcessEnvironment {
     let vendors = presets().iter().flat_map(|preset| preset.key_env.iter().copied());
     let own = config.providers.values().filter_map(|entry| entry.key_env.as_deref());

@@ -1,4 +1,6 @@
-//! The environment of a process: the user's variables without secrets, and settings that prevent interactive prompts.
+//! The environment of a process: the allowed variables of the user, and settings that prevent interactive prompts.
+
+mod allowed_names;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -63,22 +65,21 @@ pub struct ProcessEnvironment {
 }
 
 impl ProcessEnvironment {
-    /// The given variables without secrets: without the names in `secret` and names that look secret (see
-    /// [`ProcessEnvironment::looks_secret`]). Names in `keep` are kept. In both lists, `*` matches any characters, and
-    /// case is ignored.
+    /// The variables that shells and toolchains need, and those in `keep`, but not those in `secret`. In both lists,
+    /// `*` matches any characters, and case is ignored.
     pub fn scrubbed(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         secret: &[impl AsRef<str>],
         keep: &[impl AsRef<str>],
     ) -> Self {
-        let is_secret = |name: &str| {
-            let listed = secret.iter().any(|pattern| matches(pattern.as_ref(), name));
-            let kept = || keep.iter().any(|pattern| matches(pattern.as_ref(), name));
-            listed || (Self::looks_secret(name) && !kept())
+        let is_passed = |name: &str, value: &str| {
+            let is_kept = || keep.iter().any(|pattern| matches(pattern.as_ref(), name));
+            let is_secret = || secret.iter().any(|pattern| matches(pattern.as_ref(), name));
+            (allowed_names::is_allowed(name, value) || is_kept()) && !is_secret()
         };
         let mut variables: BTreeMap<OsString, OsString> = variables
             .into_iter()
-            .filter(|(name, _)| !is_secret(&name.to_string_lossy()))
+            .filter(|(name, value)| is_passed(&name.to_string_lossy(), &value.to_string_lossy()))
             .collect();
         for name in REMOVED {
             variables.remove(OsStr::new(name));
@@ -232,9 +233,10 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_removed_unless_kept_and_prompts_are_disabled() {
+    fn only_allowed_and_kept_variables_are_passed_and_prompts_are_disabled() {
         let given = [
             "PATH",
+            "UNKNOWN",
             "MY_TOKEN",
             "KEPT_TOKEN",
             "A_SECRET_NAME",

@@ -168,7 +168,7 @@ async fn a_process_sees_only_the_given_variables() {
         .collect();
     for (name, seen) in [
         ("PATH", true),
-        ("PLAIN", true),
+        ("PLAIN", false),
         ("TERM", true),
         ("OPENAI_API_KEY", false),
     ] {

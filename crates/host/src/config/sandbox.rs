@@ -15,10 +15,11 @@ config_table! {
         write: Vec<String>,
         /// Files and directories that commands may not read, such as `~/.ssh`. Relative paths start in the project.
         hide: Vec<String>,
-        /// Environment variables that are hidden from commands, in addition to those that look like keys; `*` matches
-        /// any characters.
+        /// Environment variables that are hidden from commands, hooks and servers even if they are known or in `keep`;
+        /// `*` matches any characters.
         secrets: Vec<String>,
-        /// Environment variables that commands see although they look like keys; `*` matches any characters.
+        /// Environment variables that commands, hooks and servers see in addition to those of shells and toolchains;
+        /// `*` matches any characters.
         keep: Vec<String>,
         /// The maximum number of processes of the user while a command runs.
         max_processes: NonZeroU32 = bounds::count(16_384),

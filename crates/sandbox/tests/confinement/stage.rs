@@ -155,7 +155,7 @@ impl Stage {
         ProcessRequest {
             program: Program::Shell(line.into()),
             cwd: self.work(),
-            environment: ProcessEnvironment::scrubbed(variables, &none, &none),
+            environment: ProcessEnvironment::scrubbed(variables, &none, &["*"]),
             timeout: Some(Duration::from_secs(120)),
             grace: Duration::from_millis(500),
             output: CaptureCap {

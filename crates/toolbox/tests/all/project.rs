@@ -46,7 +46,7 @@ impl TestProject {
         fs::create_dir(&root).unwrap();
         let none: [&str; 0] = [];
         let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
-        let environment = ProcessEnvironment::scrubbed(variables, &none, &none);
+        let environment = ProcessEnvironment::scrubbed(variables, &none, &["*"]);
         let tools = toolbox::build_registry(Workspace::open(&root).unwrap(), environment, options);
         let project = Self { _dir: dir, root, tools };
         files.iter().for_each(|(path, content)| project.put(path, content));
