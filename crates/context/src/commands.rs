@@ -4,6 +4,7 @@ use crate::origin::FileOrigin;
 use crate::prompts::name_of_file;
 use crate::rules::{RuleSources, settings_files};
 use crate::trust::ProjectTrust;
+use policy::project_files::COMMAND_FOLDERS;
 use prompt::{CommandLookup, CommandOwner, FrontMatter, SlashCommand, SlashCommandKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,6 @@ use std::path::{Path, PathBuf};
 /// Folders of the user's commands, in the home folder and in the user's configuration.
 const HOME_FOLDERS: &[&str] = &[".claude/commands", ".roo/commands"];
 const USER_FOLDER: &str = "commands";
-/// Folders in a project, in increasing precedence.
-const PROJECT_FOLDERS: &[&str] = &[".github/prompts", ".claude/commands", ".roo/commands", ".hew/commands"];
 /// Maximum bytes read from a file.
 const MAX_BYTES: u64 = 128 * 1024;
 /// Minimum similarity of a suggested name.
@@ -43,7 +42,7 @@ impl CommandCatalog {
         }
         let home = self.home.iter();
         let home = home.flat_map(|home| HOME_FOLDERS.iter().map(|folder| (home.join(folder), FileOrigin::User)));
-        for (folder, origin) in home.chain(self.sources.settings_folders(USER_FOLDER, PROJECT_FOLDERS)) {
+        for (folder, origin) in home.chain(self.sources.settings_folders(USER_FOLDER, COMMAND_FOLDERS)) {
             let paths = settings_files(&folder, origin).into_iter();
             paths
                 .filter_map(|path| self.read(&folder, &path, origin))

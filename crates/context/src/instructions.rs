@@ -3,11 +3,10 @@
 use crate::origin::FileOrigin;
 use crate::rules::{RuleSources, settings_files};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use policy::project_files::INSTRUCTION_FOLDERS;
 use prompt::{FrontMatter, RulesFile};
 use std::path::{Path, PathBuf};
 
-/// Folders in a project, in increasing precedence.
-const PROJECT_FOLDERS: &[&str] = &[".github/instructions", ".hew/instructions"];
 /// Folder in the user's configuration.
 const USER_FOLDER: &str = "instructions";
 /// Maximum bytes read from a file.
@@ -37,7 +36,7 @@ pub(crate) enum InstructionScope {
 /// All instructions, the user's first, then the project's.
 pub(crate) fn find_instructions(sources: &RuleSources) -> Vec<InstructionFile> {
     let mut all = Vec::new();
-    for (folder, origin) in sources.settings_folders(USER_FOLDER, PROJECT_FOLDERS) {
+    for (folder, origin) in sources.settings_folders(USER_FOLDER, INSTRUCTION_FOLDERS) {
         for path in settings_files(&folder, origin) {
             all.extend(read(sources, &path, origin));
         }

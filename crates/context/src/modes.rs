@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::origin::{FileOrigin, ReadRefusal, repository_root};
 use crate::trust::ProjectTrust;
+use policy::project_files::MODE_FILES;
 use policy::{Mode, ModeSet, parse_modes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub fn load_modes(root: &Path, user_config: Option<&Path>, trust: ProjectTrust) 
     // Without the folder there are no files to read.
     if let Ok(workspace) = Workspace::open(root) {
         let top = &repository_root(&workspace);
-        for name in [".roomodes", ".hew/modes.yaml"] {
+        for name in MODE_FILES {
             let workspace = &workspace;
             catalog.read(&root.join(name), FileOrigin::Project { workspace, top }, trust);
         }

@@ -5,37 +5,19 @@
 //! of the mode. Rules in deeper folders are added when a file there is read or changed.
 
 use crate::origin::{FileOrigin, repository_root};
+use policy::project_files::{AGENT_RULES, LOCAL_RULES, RULES_FOLDERS, SHARED_RULES};
 use prompt::{MAX_RULES_FILE_BYTES, RulesFile};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
 
-/// Names of the rules file that agents share; the first one in a folder is used.
-const SHARED_NAMES: &[&str] = &["AGENTS.md", "AGENT.md"];
-/// Names of the rules files of single agents; the first one in a folder is used, after the shared one. A folder of such a
-/// name contains several files.
-const NAMES: &[&str] = &[
-    ".rules",
-    ".cursorrules",
-    ".windsurfrules",
-    ROO_FILE,
-    CLINE_NAME,
-    ".github/copilot-instructions.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    "rules.md",
-];
-/// Names of rules files that are not shared with others; all of them are used.
-const LOCAL_NAMES: &[&str] = &["AGENTS.local.md", "CLAUDE.local.md"];
 /// Roo Code's rules file, which it uses only without rules folders.
 const ROO_FILE: &str = ".roorules";
 /// Cline's rules file or folder.
 const CLINE_NAME: &str = ".clinerules";
 /// Subfolders of `.clinerules` that contain no rules.
 const CLINE_OTHERS: &[&str] = &["workflows", "hooks", "skills"];
-/// Folders in a project that contain rules folders, in increasing precedence.
-const RULE_HOMES: [&str; 2] = [".roo", ".hew"];
 /// Maximum bytes read from a file; the prompt truncates long rules further.
 const MAX_BYTES: u64 = 256 * 1024;
 /// Maximum bytes of all rules together; only the paths of the others are included.
@@ -158,7 +140,7 @@ impl RuleSources {
         for ((root, origin), (_, top)) in self.projects().zip(&self.roots) {
             let folders = folders(root, top).into_iter();
             found.extend(folders.flat_map(|folder| self.rules_files(folder, origin, self.selection)));
-            let homes = RULE_HOMES.iter().map(|home| root.join(home).join("rules"));
+            let homes = RULES_FOLDERS.iter().map(|home| root.join(home).join("rules"));
             found.extend(homes.flat_map(|home| self.folder(&home, origin)));
         }
         // Two folders of a project may be in one repository.
@@ -199,7 +181,7 @@ impl RuleSources {
         let name = format!("rules-{mode}");
         let mut found = self.user_folders(&name);
         for (root, origin) in self.projects() {
-            let [roo, hew] = RULE_HOMES.map(|home| self.folder(&root.join(home).join(&name), origin));
+            let [roo, hew] = RULES_FOLDERS.map(|home| self.folder(&root.join(home).join(&name), origin));
             if roo.is_empty() {
                 let single = [ROO_FILE, CLINE_NAME].map(|file| root.join(format!("{file}-{mode}")));
                 let mut single = single.iter().map(|path| self.file_or_folder(path, origin));
@@ -256,14 +238,14 @@ impl RuleSources {
             false => self.file_or_folder(&folder.join(name), origin),
         };
         let mut found: Vec<RulesFile> = Vec::new();
-        for names in [SHARED_NAMES, NAMES] {
+        for names in [SHARED_RULES, AGENT_RULES] {
             let mut present = names.iter().map(read).filter(|rules| !rules.is_empty());
             match selection {
                 RulesFileSelection::First => found.extend(present.next().into_iter().flatten()),
                 RulesFileSelection::All => found.extend(present.flatten()),
             }
         }
-        found.extend(LOCAL_NAMES.iter().flat_map(read));
+        found.extend(LOCAL_RULES.iter().flat_map(read));
         let is_repeated = |at: usize| {
             let text = found[at].text.trim();
             let mut others = found.iter().enumerate().filter(|(other, _)| *other != at);
@@ -470,7 +452,7 @@ mod tests {
 
     #[test]
     fn the_shared_rules_file_and_the_first_other_one_are_used_or_all() {
-        let mut names: Vec<&str> = NAMES.to_vec();
+        let mut names: Vec<&str> = AGENT_RULES.to_vec();
         while !names.is_empty() {
             let mut files: Vec<(String, &str)> = names.iter().map(|name| (format!("repo/{name}"), *name)).collect();
             files.push(("repo/AGENT.md".into(), "agent"));

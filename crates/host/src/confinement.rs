@@ -1,10 +1,11 @@
 //! The sandbox of commands: visible environment variables and accessible paths.
 
 use crate::config::Config;
+use crate::denied_paths;
 use crate::environment::ProcessEnv;
 use crate::paths;
 use crate::roots;
-use policy::{IGNORE_FILES, PROTECTED_PATTERNS, Permissions};
+use policy::{Permissions, protected_names};
 use providers::presets::presets;
 use sandbox::{Confinement, ConfinementLevel, NetworkAccess, ResourceLimits};
 use std::ffi::OsString;
@@ -55,8 +56,17 @@ pub(crate) fn load(
             workspace.cover(MAX_PROTECTED, covers)
         }
     };
-    let warnings = [too_many_paths("hidden", &hidden), too_many_paths("protected", &covered)];
-    confinement.protected.extend(covered.paths);
+    let read_only = denied_paths::read_only(permissions, workspace, MAX_PROTECTED);
+    let mut warnings: Vec<String> = [("hidden", &hidden), ("protected", &covered), ("read-only", &read_only)]
+        .into_iter()
+        .filter_map(|(what, cover)| too_many_paths(what, cover))
+        .collect();
+    confinement
+        .protected
+        .extend(covered.paths.into_iter().chain(read_only.paths));
+    let (hidden, problems) = denied_paths::hidden_outside(permissions);
+    confinement.hidden.extend(hidden);
+    warnings.extend(problems);
     confinement
         .roots
         .extend(go_cache_dir(env).filter(|folder| create_private_dir(folder)));
@@ -66,7 +76,7 @@ pub(crate) fn load(
         notifications: notices,
         terminals: None,
     };
-    (commands, warnings.into_iter().flatten().collect())
+    (commands, warnings)
 }
 
 /// A warning if too many paths are covered.
@@ -168,12 +178,9 @@ fn confinement_and_hidden(config: &Config, env: &ProcessEnv, workspace: &Workspa
 /// Files in the project that configure hew, other agents or an editor, whether they exist or not, so that no command
 /// changes the permissions of the next one.
 fn protected_paths(root: &Path) -> Vec<PathBuf> {
-    let names = PROTECTED_PATTERNS
-        .iter()
-        .map(|pattern| pattern.trim_end_matches(['/', '*']));
     // Git changes its own directory; its settings there are protected separately.
-    let names = names.filter(|name| *name != ".git" && !name.starts_with('*'));
-    let mut paths: Vec<PathBuf> = names.chain(IGNORE_FILES).map(|name| root.join(name)).collect();
+    let names = protected_names().filter(|name| *name != ".git");
+    let mut paths: Vec<PathBuf> = names.map(|name| root.join(name)).collect();
     let (protected, _) = policy::ProtectedPaths::new(&[]);
     let places = policy::ProjectPaths {
         root: root.into(),

@@ -4,6 +4,7 @@ pub mod acp_agents;
 pub mod atomic;
 pub mod config;
 pub mod confinement;
+mod denied_paths;
 mod edit_formats;
 pub mod environment;
 pub mod failure;

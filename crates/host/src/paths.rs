@@ -39,7 +39,7 @@ pub fn skill_dirs(root: &Path, env: &ProcessEnv) -> Vec<PathBuf> {
     let own = user_config_file(env)
         .ok()
         .and_then(|file| Some(file.parent()?.join("skills")));
-    let project = [".claude/skills", ".agents/skills", ".hew/skills"].map(|folder| root.join(folder));
+    let project = policy::project_files::SKILL_FOLDERS.map(|folder| root.join(folder));
     others.chain(own).chain(project).collect()
 }
 

@@ -15,16 +15,20 @@ use std::sync::Arc;
 use toolbox::JobRegistryView;
 use workspace::Workspace;
 
-/// Opens all directories of a project, without the files that ignore files hide.
+/// Opens all directories of a project, without the files that ignore files hide or that must not be read.
 pub fn open_workspace(root: &Path, permissions: &policy::Permissions) -> Result<Workspace> {
     let opened = Workspace::open(root).and_then(|workspace| workspace.with(&permissions.project.more));
     let workspace = opened.map_err(|error| Failure::usage(error.to_string()))?;
-    if permissions.ignore.is_empty() {
+    let (denies_reading, _) = permissions.denies_files();
+    if permissions.ignore.is_empty() && !denies_reading {
         return Ok(workspace);
     }
-    let (ignore, places) = (Arc::clone(&permissions.ignore), Arc::clone(&permissions.project));
-    Ok(workspace
-        .hiding_paths(move |path| ignore.hides(path, &places) || (path.is_dir() && ignore.hides_folder(path, &places))))
+    let rules = permissions.clone();
+    Ok(workspace.hiding_paths(move |path| {
+        rules.ignore.hides(path, &rules.project)
+            || (denies_reading && rules.denies_reading(path))
+            || (path.is_dir() && rules.ignore.hides_folder(path, &rules.project))
+    }))
 }
 
 /// The project context of a session.

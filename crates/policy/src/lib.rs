@@ -27,7 +27,7 @@ pub use config_problem::ConfigProblem;
 pub use decision::{AccessLevel, Decision, Policy};
 pub use error::Error;
 pub use mode::{FileRule, Mode, ModeSet, ModeViolation, ToolGroup, parse_modes};
-pub use paths::{IGNORE_FILES, IgnoreRules, PROTECTED_PATTERNS, ProjectPaths, ProtectedPaths};
+pub use paths::{IGNORE_FILES, IgnoreRules, ProjectPaths, ProtectedPaths, project_files, protected_names};
 pub use rules::{
     ApprovalLimit, ApprovalMode, ApprovalSettings, AutoApproval, Grant, GrantScope, Grants, Match, MatchMode,
     Permissions, RevokeOutcome, Rule, RuleConfig, RuleExamples, RuleLayer, RuleOrigin, Ruling,

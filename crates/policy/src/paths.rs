@@ -1,10 +1,12 @@
 //! Reference directories for paths. Paths are compared textually; the caller resolves links.
 
 mod ignore;
+pub mod project_files;
 mod protected;
 
-pub use ignore::{IGNORE_FILES, IgnoreRules};
-pub use protected::{PROTECTED_PATTERNS, ProtectedPaths};
+pub use ignore::IgnoreRules;
+pub use project_files::IGNORE_FILES;
+pub use protected::{ProtectedPaths, protected_names};
 
 use crate::PathArea;
 use std::path::{Component, Path, PathBuf};

@@ -6,9 +6,6 @@ use crate::shell::{DisclosedPath, Script};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
 
-/// Names of the ignore files in the project directory.
-pub const IGNORE_FILES: [&str; 3] = [".hewignore", ".rooignore", ".aiignore"];
-
 /// The hidden paths.
 #[derive(Debug, Clone)]
 pub struct IgnoreRules {

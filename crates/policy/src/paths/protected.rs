@@ -1,40 +1,91 @@
-//! Configuration files of hew, other agents and editors. Changing them always needs approval.
+//! Configuration files of hew, other agents, editors, shells and package managers. Changing them always needs
+//! approval.
 
 use crate::ConfigProblem;
-use crate::paths::ProjectPaths;
+use crate::paths::{ProjectPaths, project_files};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
 
-/// Protected by default, in addition to configured patterns.
-pub const PROTECTED_PATTERNS: [&str; 27] = [
-    ".hew/",
-    ".hewignore",
-    ".hewrules*",
-    ".aiignore",
-    ".rooignore",
-    ".roomodes",
-    ".roorules*",
-    ".rooprotected",
-    ".roo/",
-    ".clinerules*",
-    ".cursorrules",
-    ".cursor/",
+/// Files that other agents, editors, shells, git and package managers execute or obey, in `.gitignore` syntax.
+const OTHER_PATTERNS: &[&str] = &[
+    // Agents.
+    ".agents/",
     ".claude/",
-    ".zed/",
-    ".vscode/",
-    ".idea/",
-    "*.code-workspace",
+    ".clinerules*",
+    ".codex/",
+    ".continue/",
+    ".cursor/",
+    ".gemini/",
+    ".hew/",
+    ".hewrules*",
     ".mcp.json",
+    ".roo/",
+    ".rooprotected",
+    ".roorules*",
+    ".windsurf/",
+    // Editors and development environments.
+    "*.code-workspace",
+    ".devcontainer/",
+    ".devcontainer.json",
+    ".editorconfig.lua",
+    ".exrc",
+    ".fleet/",
+    ".idea/",
+    ".lvimrc",
+    ".nvim.lua",
+    ".nvimrc",
+    ".vimrc",
+    ".vscode/",
+    ".zed/",
+    // Git.
     ".git/",
+    ".gitconfig",
+    ".githooks/",
     ".gitmodules",
+    ".husky/",
+    // Shells.
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".cshrc",
     ".envrc",
-    "AGENTS.md",
-    "AGENT.md",
-    "AGENTS.local.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    ".github/copilot-instructions.md",
+    ".inputrc",
+    ".kshrc",
+    ".login",
+    ".mkshrc",
+    ".profile",
+    ".tcshrc",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    // Package managers.
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".npmrc",
+    ".pnpmfile.cjs",
+    ".yarnrc",
+    ".yarnrc.yml",
 ];
+
+/// The patterns that are protected by default: what hew reads from a project, and what others execute or obey.
+fn protected_patterns() -> impl Iterator<Item = String> {
+    let read = project_files::all().map(|name| match name.contains('/') {
+        true => format!("**/{name}"),
+        false => name.to_owned(),
+    });
+    read.chain(OTHER_PATTERNS.iter().map(|pattern| (*pattern).to_owned()))
+}
+
+/// The names among the default patterns that denote one path in a project directory.
+pub fn protected_names() -> impl Iterator<Item = &'static str> {
+    let names = project_files::all().chain(OTHER_PATTERNS.iter().copied());
+    let names = names.map(|name| name.trim_end_matches(['/', '*']));
+    names.filter(|name| !name.contains('*'))
+}
 
 /// The protected files.
 #[derive(Debug, Clone)]
@@ -64,9 +115,9 @@ impl ProtectedPaths {
             .iter()
             .map(String::as_str)
             .filter(|pattern| !pattern.starts_with('!'));
-        for pattern in PROTECTED_PATTERNS.into_iter().chain(more) {
-            if let Err(error) = builder.add_line(None, pattern) {
-                problems.push(problem(pattern, &error));
+        for pattern in protected_patterns().chain(more.map(str::to_owned)) {
+            if let Err(error) = builder.add_line(None, &pattern) {
+                problems.push(problem(&pattern, &error));
             }
         }
         let patterns = builder.build().unwrap_or_else(|error| {
@@ -94,5 +145,50 @@ fn problem(pattern: &str, error: &ignore::Error) -> ConfigProblem {
         file: "protected".to_owned(),
         entry: pattern.to_owned(),
         message: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_hew_reads_from_a_project_is_protected_in_every_folder() {
+        let (protected, problems) = ProtectedPaths::new(&[]);
+        assert_eq!(problems, []);
+        let project = ProjectPaths {
+            root: "/p".into(),
+            ..ProjectPaths::default()
+        };
+        for name in project_files::all() {
+            for path in [
+                name.to_owned(),
+                format!("a/b/{name}"),
+                format!("{name}/x"),
+                name.to_uppercase(),
+            ] {
+                assert!(protected.covers(Path::new(&path), &project), "{path}");
+            }
+        }
+        for name in [
+            ".bashrc",
+            "x/.envrc",
+            ".codex/config.toml",
+            ".cargo/config.toml",
+            ".devcontainer/a",
+        ] {
+            assert!(protected.covers(Path::new(name), &project), "{name}");
+        }
+        for name in [
+            "rules",
+            "src/agents.rs",
+            ".github/workflows/ci.yml",
+            ".cargo",
+            "README.md",
+            ".env",
+        ] {
+            assert!(!protected.covers(Path::new(name), &project), "{name}");
+        }
+        assert!(protected_names().all(|name| !name.contains(['*', '!']) && !name.ends_with('/')));
     }
 }

@@ -4,7 +4,7 @@ use super::rule::{MatchMode, glob};
 use crate::Error;
 use crate::paths::{ProjectPaths, normalize};
 use globset::GlobMatcher;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A path pattern: relative to the project, absolute, or below the home directory.
 #[derive(Debug, Clone)]
@@ -22,6 +22,10 @@ pub(super) enum PathPattern {
 /// A glob, case-sensitive and case-insensitive.
 #[derive(Debug, Clone)]
 pub(super) struct PathGlob {
+    /// The components before the first one with a wildcard.
+    base: PathBuf,
+    /// Whether the pattern has no wildcard, or matches everything below its base.
+    is_whole: bool,
     narrow: GlobMatcher,
     wide: GlobMatcher,
 }
@@ -43,7 +47,35 @@ impl PathPattern {
         } else {
             format!("**/{pattern}")
         };
-        Ok(PathPattern::Project(PathGlob::new(&anywhere)?))
+        let (base, is_whole) = literal_base(pattern.strip_prefix("**/").unwrap_or(pattern));
+        Ok(PathPattern::Project(PathGlob {
+            base,
+            is_whole,
+            ..PathGlob::new(&anywhere)?
+        }))
+    }
+
+    /// For a pattern outside the project: the path that it matches completely, or the folder that contains all of its
+    /// matches. `None` for a pattern relative to the project, or without such a folder.
+    pub(super) fn base_outside(&self, project: &ProjectPaths) -> Option<PathBuf> {
+        let base = match self {
+            PathPattern::Exact(path) => path.is_absolute().then(|| path.clone())?,
+            PathPattern::Project(_) => return None,
+            PathPattern::Absolute(glob) => glob.base.clone(),
+            PathPattern::Home(glob) => project.home.as_ref()?.join(&glob.base),
+        };
+        Some(base)
+    }
+
+    /// The path that the pattern names, with its content; `None` if it has wildcards. A name without a slash is that of an
+    /// entry of the project directory.
+    pub(super) fn literal(&self, project: &ProjectPaths) -> Option<PathBuf> {
+        match self {
+            PathPattern::Exact(path) => Some(project.root.join(path)),
+            PathPattern::Project(glob) => glob.is_whole.then(|| project.root.join(&glob.base)),
+            PathPattern::Absolute(glob) => glob.is_whole.then(|| glob.base.clone()),
+            PathPattern::Home(glob) => glob.is_whole.then(|| Some(project.home.as_ref()?.join(&glob.base)))?,
+        }
     }
 
     pub(super) fn matches(&self, path: &Path, project: &ProjectPaths, mode: MatchMode) -> bool {
@@ -70,11 +102,14 @@ impl PathPattern {
 impl PathGlob {
     /// A pattern that ends in `/` matches the directory and its content.
     fn new(pattern: &str) -> Result<Self, Error> {
+        let (base, is_whole) = literal_base(pattern);
         let pattern = match pattern.strip_suffix('/') {
             Some(folder) => format!("{{{folder},{folder}/**}}"),
             None => pattern.to_owned(),
         };
         Ok(PathGlob {
+            base,
+            is_whole,
             narrow: glob(&pattern, MatchMode::Narrow)?,
             wide: glob(&pattern, MatchMode::Wide)?,
         })
@@ -87,4 +122,15 @@ impl PathGlob {
             MatchMode::Wide => path.ancestors().any(|path| self.wide.is_match(path)),
         }
     }
+}
+
+/// The components of a pattern before the first one with a wildcard, and whether they are the whole pattern, which may
+/// end in `/` or `/**`.
+fn literal_base(pattern: &str) -> (PathBuf, bool) {
+    let text = pattern.trim_end_matches('/');
+    let text = text.strip_suffix("/**").unwrap_or(text);
+    let is_literal = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{', '\\']);
+    let base: PathBuf = Path::new(text).components().take_while(is_literal).collect();
+    let is_whole = base == Path::new(text);
+    (base, is_whole)
 }

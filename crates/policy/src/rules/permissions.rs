@@ -10,7 +10,7 @@ use crate::rules::layer::{self, RuleLayer, Ruling};
 use crate::rules::{Match, MatchMode};
 use crate::shell::{self, CommandDanger, ResolvedTarget, Script, SimpleCommand, TargetSource};
 use crate::{AccessLevel, Action, Decision, IgnoreRules, Mode, PathArea, ProtectedPaths, Rule};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Maximum number of reasons in a message.
@@ -58,6 +58,10 @@ impl Permissions {
                 if level == AccessLevel::ReadOnly {
                     return deny("changing files is not allowed in this run");
                 }
+                // A changed file is shown, and a moved one could be read.
+                if let Some(why) = self.read_denial(path) {
+                    return Decision::Deny { why };
+                }
                 self.write(tool, path, *place, &approval)
             }
             Action::Run { command, cwd } => {
@@ -102,6 +106,52 @@ impl Permissions {
                 self.decide_single(tool, action, approval.subtasks, &why)
             }
         }
+    }
+
+    /// Whether a deny rule forbids every tool to read a path. Such a path is treated as hidden.
+    pub fn denies_reading(&self, path: &Path) -> bool {
+        self.denying(|rule| rule.forbids_reading(path, &self.project)).is_some()
+    }
+
+    /// Whether a deny rule forbids every tool to change a path.
+    pub fn denies_writing(&self, path: &Path) -> bool {
+        self.denying(|rule| rule.forbids_writing(path, &self.project)).is_some()
+    }
+
+    /// Whether there are deny rules for reading, and for changing files.
+    pub fn denies_files(&self) -> (bool, bool) {
+        let has = |is_about: fn(&Rule) -> bool| {
+            self.denying(|rule| is_about(rule) && !rule.is_about_commands())
+                .is_some()
+        };
+        (has(Rule::is_about_reads), has(Rule::is_about_writes))
+    }
+
+    /// Paths outside the project that deny rules for reading name, or folders that contain all of their matches.
+    pub fn denied_bases(&self) -> Vec<PathBuf> {
+        self.deny_rules()
+            .filter_map(|rule| rule.read_base(&self.project))
+            .collect()
+    }
+
+    /// Paths that deny rules for changing files name without wildcards, whether they exist or not.
+    pub fn unwritable_paths(&self) -> Vec<PathBuf> {
+        self.deny_rules()
+            .filter_map(|rule| rule.written_path(&self.project))
+            .collect()
+    }
+
+    fn deny_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().flat_map(|layer| layer.rules()[0])
+    }
+
+    fn denying(&self, forbids: impl Fn(&Rule) -> bool) -> Option<&Rule> {
+        self.deny_rules().find(|rule| forbids(rule))
+    }
+
+    fn read_denial(&self, path: &Path) -> Option<String> {
+        let rule = self.denying(|rule| rule.forbids_reading(path, &self.project))?;
+        Some(format!("the rule `{rule}` denies access to {}", path.display()))
     }
 
     /// Suggests rules for not asking again, the exact one first.

@@ -12,6 +12,7 @@ use crate::{Action, Error};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// One permission rule.
@@ -92,6 +93,54 @@ impl Rule {
     /// Whether the rule covers changing files.
     pub fn is_about_writes(&self) -> bool {
         matches!(self.what, RuleSubject::Write(_) | RuleSubject::Any)
+    }
+
+    /// Whether the rule denies every tool to read a path.
+    pub(crate) fn forbids_reading(&self, path: &Path, project: &ProjectPaths) -> bool {
+        self.forbids_path(path, project, |what| match what {
+            RuleSubject::Read(pattern) => Some(pattern.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// Whether the rule denies every tool to change a path.
+    pub(crate) fn forbids_writing(&self, path: &Path, project: &ProjectPaths) -> bool {
+        self.forbids_path(path, project, |what| match what {
+            RuleSubject::Write(pattern) => Some(pattern.as_ref()),
+            _ => None,
+        })
+    }
+
+    fn forbids_path(
+        &self,
+        path: &Path,
+        project: &ProjectPaths,
+        pattern: impl Fn(&RuleSubject) -> Option<Option<&PathPattern>>,
+    ) -> bool {
+        let is_for_every_tool = self
+            .tool
+            .as_ref()
+            .is_none_or(|name| name.matches("*", MatchMode::Narrow));
+        let matches = |pattern: Option<&PathPattern>| {
+            pattern.is_none_or(|pattern| pattern.matches(path, project, MatchMode::Wide))
+        };
+        is_for_every_tool && pattern(&self.what).is_some_and(matches)
+    }
+
+    /// The path that a read rule names literally, or the folder that contains all of its matches outside the project.
+    pub(crate) fn read_base(&self, project: &ProjectPaths) -> Option<PathBuf> {
+        match &self.what {
+            RuleSubject::Read(Some(pattern)) => pattern.base_outside(project),
+            _ => None,
+        }
+    }
+
+    /// The path that a write rule names literally.
+    pub(crate) fn written_path(&self, project: &ProjectPaths) -> Option<PathBuf> {
+        match &self.what {
+            RuleSubject::Write(Some(pattern)) => pattern.literal(project),
+            _ => None,
+        }
     }
 
     /// Whether the rule applies to the action as a whole. For a command line this holds only for a literal rule or one
