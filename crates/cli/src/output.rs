@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod markdown;
+pub(crate) mod printable;
 pub(crate) mod status;
 pub(crate) mod status_line;
 pub(crate) mod summary;
@@ -14,17 +15,18 @@ pub(crate) mod text;
 pub(crate) mod write_failures;
 
 use crate::failure::{Failure, Result};
-use std::io::{self, Write};
+use printable::{escape_json, printable};
+use std::io::{self, IsTerminal as _, Write};
 use write_failures::WriteFailures;
 
 /// Prints to stdout. A reader who has left, such as `head`, is no mistake.
 pub(crate) fn print(text: &str) {
-    write(&mut io::stdout().lock(), text);
+    write(&mut io::stdout().lock(), &printable(text));
 }
 
 /// Prints to stderr.
 pub(crate) fn print_stderr(text: &str) {
-    write(&mut io::stderr().lock(), text);
+    write(&mut io::stderr().lock(), &printable(text));
 }
 
 /// Prints an error and its hint to stderr.
@@ -37,6 +39,18 @@ pub(crate) fn print_failure(failure: &Failure) {
 
 /// Prints to stdout and returns write errors, for output that may be redirected to a file.
 pub(crate) fn print_checked(text: &str) -> Result<()> {
+    write_checked(&printable(text))
+}
+
+/// Like [`print_checked`], for patches and exports: they are unchanged unless stdout is a terminal.
+pub(crate) fn print_document(text: &str) -> Result<()> {
+    match io::stdout().is_terminal() {
+        true => print_checked(text),
+        false => write_checked(text),
+    }
+}
+
+fn write_checked(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     let mut lost = WriteFailures::default();
     lost.note(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
@@ -46,7 +60,7 @@ pub(crate) fn print_checked(text: &str) -> Result<()> {
 /// A value as JSON for people to read.
 pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<String> {
     match serde_json::to_string_pretty(value) {
-        Ok(text) => Ok(text + "\n"),
+        Ok(text) => Ok(escape_json(text) + "\n"),
         Err(error) => Err(Failure::failed(format!("cannot write JSON: {error}"))),
     }
 }

@@ -163,16 +163,17 @@ fn remove_controls(text: &str, carriage_return: impl Fn(&mut String)) -> String 
             '\x1b' => skip_sequence(&mut chars),
             '\r' if matches!(chars.peek(), None | Some('\n')) => {}
             '\r' => carriage_return(&mut clean),
-            c if c.is_control() || is_invisible(c) => {}
+            c if is_active(c) => {}
             c => clean.push(c),
         }
     }
     clean
 }
 
-/// Bidirectional controls and other characters that can hide text.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{200e}' | '\u{200f}')
+/// Whether a character controls the terminal, or hides or reorders text.
+pub fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{200e}' | '\u{200f}')
 }
 
 fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {

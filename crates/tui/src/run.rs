@@ -512,6 +512,7 @@ impl<W: Write> EventLoop<W> {
             Some(FocusChange::Gained) => Ok(()),
             None => self.terminal.write("\x07"),
             Some(FocusChange::Lost) => {
+                let message = &crate::row::sanitise(message).replace(['\n', '\t', ';'], " ");
                 self.app.backend.notify("hew", message);
                 let sequence = format!("\x07\x1b]9;hew: {message}\x1b\\\x1b]777;notify;hew;{message}\x1b\\");
                 self.terminal.write(&sequence)

@@ -73,7 +73,7 @@ async fn list(review: &ChangeReview, json: bool, env: &ProcessEnv) -> Result<()>
         true => ListTarget::Terminal,
         false => ListTarget::Other,
     };
-    output::print_checked(&show::render(&pending, ColorMode::of(&stdout, env), target))?;
+    output::print_document(&show::render(&pending, ColorMode::of(&stdout, env), target))?;
     output::print_stderr(&format!(
         "{}; to review: hew changes {session} --accept ID… --reject ID…, or --accept-all, --reject-all\n",
         pending.count()

@@ -83,7 +83,7 @@ pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv)
             notes.chain(patches).collect()
         }
     };
-    output::print_checked(&text)?;
+    output::print_document(&text)?;
     let mut count = ChangeCount::default();
     for ChangedPath { change, .. } in changed.iter().filter(|changed| changed.change.changed_since) {
         count.count(change.before.as_ref(), change.after.as_ref());

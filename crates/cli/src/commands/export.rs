@@ -5,12 +5,11 @@ use crate::args::ExportFormat;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::events::{JsonItem, JsonTotals, JsonUsage, VERSION};
-use crate::output::format::{rfc3339, sanitise};
+use crate::output::format::rfc3339;
 use crate::output::markdown::{self, MarkdownDetail};
 use review::VersionContents;
 use serde::Serialize;
 use session::{FileVersion, LoadedSession, RequestRecord, SessionMeta};
-use std::io::IsTerminal;
 use std::path::Path;
 use store::SqliteStore;
 
@@ -71,9 +70,7 @@ pub(super) async fn export(
     };
     match file {
         Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
-        // The conversation may contain terminal escape sequences.
-        None if std::io::stdout().is_terminal() => output::print_checked(&sanitise(&text)),
-        None => output::print_checked(&text),
+        None => output::print_document(&text),
     }
 }
 

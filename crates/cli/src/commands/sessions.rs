@@ -6,7 +6,7 @@ use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output::color::columns;
-use crate::output::format::{ago, dollars, line, now, plural, rfc3339, sanitise, tokens};
+use crate::output::format::{ago, dollars, line, now, plural, rfc3339, tokens};
 use crate::output::markdown::{self, MarkdownDetail};
 use crate::output::table::{self, ColumnAlign};
 use crate::{output, paths, project};
@@ -41,11 +41,7 @@ pub(super) async fn sessions(
             };
             let subtasks = store.children(loaded.meta.id).await?;
             let text = markdown::render(&loaded, &subtasks, detail, &|_| None);
-            output::print_checked(&if std::io::stdout().is_terminal() {
-                sanitise(&text)
-            } else {
-                text
-            })?;
+            output::print_checked(&text)?;
         }
         Some(SessionsCommand::Export { id, format, output }) => {
             let loaded = load(&store, id.as_deref(), global, env).await?;

@@ -1,5 +1,6 @@
 //! Colours, if the terminal supports them and the user wants them.
 
+use super::printable::styled;
 use crate::environment::ProcessEnv;
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -59,7 +60,7 @@ impl ColorMode {
     fn with(self, code: &str, text: impl Display) -> String {
         let text = text.to_string();
         match self {
-            ColorMode::Colour if !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            ColorMode::Colour if !text.is_empty() => styled(code, &text),
             ColorMode::Colour | ColorMode::Plain => text,
         }
     }

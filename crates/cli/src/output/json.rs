@@ -1,6 +1,7 @@
 //! Events as JSON lines.
 
 use super::events::{JsonEvent, JsonLine, JsonTotals, JsonTurnEnd};
+use super::printable::escape_json;
 use super::write_failures::WriteFailures;
 use crate::exit::ExitStatus;
 use crate::failure::Failure;
@@ -70,8 +71,8 @@ impl<W: Write> JsonWriter<W> {
 
     /// Writes a line.
     pub(crate) fn tell(&mut self, told: JsonEvent<'_>) {
-        let written = serde_json::to_writer(&mut self.out, &JsonLine::new(told)).map_err(std::io::Error::from);
-        let ended = written.and_then(|()| self.out.write_all(b"\n"));
+        let line = serde_json::to_string(&JsonLine::new(told)).map_err(std::io::Error::from);
+        let ended = line.and_then(|line| self.out.write_all((escape_json(line) + "\n").as_bytes()));
         self.lost.note(ended);
     }
 

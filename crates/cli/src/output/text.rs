@@ -7,6 +7,7 @@ use super::call_line::CallLine;
 use super::color::{self, ColorMode};
 use super::format::{duration, line, sanitise, wrap};
 use super::json::TurnResult;
+use super::printable::printable;
 use super::status::{LiveStatus, ModelActivity};
 use super::status_line::{CursorPosition, StatusLine, StatusRow};
 use super::summary::{FollowUpCommands, RunSummary, explain};
@@ -156,7 +157,7 @@ impl TextWriter {
             .as_ref()
             .map(|renderer| renderer.diff(path, before, after, columns));
         if let Some(text) = rendered.filter(|text| !text.is_empty()) {
-            self.say(text.trim_end_matches('\n'));
+            self.say_rendered(text.trim_end_matches('\n'));
         }
     }
 
@@ -263,14 +264,11 @@ impl TextWriter {
         let shown = self.style.answer == AnswerDisplay::Streaming && finish.answer == self.replied;
         if !shown && whole && !finish.answer.is_empty() {
             let answer = finish.to_print();
-            let text = match self.style.out {
-                ColorMode::Colour => sanitise(&answer),
-                ColorMode::Plain => answer.into_owned(),
-            };
-            self.print(&format!("{}\n", text.trim_end()));
+            self.print(&format!("{}\n", sanitise(&answer).trim_end()));
         }
         if let Some((what, hint)) = explain(finish.ending, &commands.resume) {
-            put(&mut self.err, &format!("{}\nhint: {hint}\n", self.style.err.red(what)));
+            let text = format!("{}\nhint: {hint}\n", self.style.err.red(what));
+            put(&mut self.err, &printable(&text));
         }
         let figures = self.done.figures(finish);
         self.say(&self.style.err.dim(format!("— {figures}")));
@@ -295,7 +293,10 @@ impl TextWriter {
         let row = if self.open { StatusRow::Below } else { StatusRow::Here };
         let text = self.status.render(&self.done, columns);
         let before = self.live.draw(&text, columns, row);
-        put(&mut self.err, &format!("{before}{}", self.style.err.dim(text)));
+        put(
+            &mut self.err,
+            &format!("{before}{}", printable(&self.style.err.dim(text))),
+        );
         drop(self.err.flush());
     }
 
@@ -312,6 +313,11 @@ impl TextWriter {
 
     /// Says something on stderr, on a line of its own.
     pub(crate) fn say(&mut self, text: &str) {
+        self.say_rendered(&printable(text));
+    }
+
+    /// Writes text with escape sequences of the renderer to stderr, on a line of its own.
+    fn say_rendered(&mut self, text: &str) {
         if self.style.quiet {
             return;
         }

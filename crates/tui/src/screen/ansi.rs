@@ -1,9 +1,11 @@
 //! Encodes styles as escape sequences for the supported colours.
 
 use super::images::{self, ImageProtocol};
+use crate::format::is_active;
 use crate::row::{StyledRow, StyledSpan};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
+use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The colours of a terminal.
@@ -27,6 +29,14 @@ pub(crate) struct AnsiEncoder {
     pub(crate) images: ImageProtocol,
 }
 
+/// The text without characters that a terminal interprets: the last check before every output.
+fn visible(text: &str) -> Cow<'_, str> {
+    match text.chars().any(is_active) {
+        true => text.chars().filter(|c| !is_active(*c)).collect(),
+        false => text.into(),
+    }
+}
+
 /// An encoded row and its width.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct EncodedRow {
@@ -43,10 +53,10 @@ impl AnsiEncoder {
             self.switch_style(&mut out, &mut now, *style);
             match link {
                 Some(link) => {
-                    let link: String = link.chars().filter(|c| !c.is_control()).collect();
+                    let (link, text) = (visible(link), visible(text));
                     out.push_str(&format!("\x1b]8;;{link}\x1b\\{text}\x1b]8;;\x1b\\"));
                 }
-                None => out.push_str(text),
+                None => out.push_str(&visible(text)),
             }
         }
         self.switch_style(&mut out, &mut now, Style::new());
@@ -84,7 +94,8 @@ impl AnsiEncoder {
             let symbol = cell.symbol();
             let columns = u16::try_from(symbol.width()).unwrap_or(1).max(1);
             self.switch_style(&mut out, &mut now, cell.style());
-            out.push_str(if symbol.is_empty() { " " } else { symbol });
+            let symbol = visible(symbol);
+            out.push_str(if symbol.is_empty() { " " } else { &symbol });
             x += columns;
             width += columns;
         }

@@ -205,6 +205,7 @@ fn shown(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::printable::printable;
     use bytes::Bytes;
     use review::changes::{BinaryChange, UnreadableReason};
 
@@ -294,7 +295,7 @@ old deleted +0 -2
     #[test]
     fn terminal_output_has_colours_and_no_control_characters() {
         let mut pending = pending(&[("a\u{7}", Some("x\r\n"), Some("\u{1b}[2Jy\r\n"))]);
-        let list = listed(&mut pending, ColorMode::Colour, ListTarget::Terminal);
+        let list = printable(&listed(&mut pending, ColorMode::Colour, ListTarget::Terminal));
         assert!(
             list.contains("\u{1b}[31m-x\u{1b}[0m\n\u{1b}[32m+y\u{1b}[0m\n"),
             "{list:?}"
