@@ -48,6 +48,7 @@ use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output::json::JsonWriter;
 use crate::{log, output, project};
+use host::redaction::Redactor;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -62,6 +63,7 @@ pub(crate) fn dispatch(hew: Cli) -> ExitStatus {
     match run_command(hew, &env) {
         Ok(exit) => exit,
         Err(failure) => {
+            let failure = Redactor::for_failures(&env).failure(failure);
             if json {
                 JsonWriter::stdout().error(&failure);
             }

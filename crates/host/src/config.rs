@@ -37,8 +37,8 @@ pub use predict::PredictConfig;
 pub use providers::{ModelConfig, ProviderConfig, WireName};
 pub use sandbox::{SandboxConfig, TerminalConfig};
 pub use schema::{
-    AutonomyConfig, CheckpointsConfig, Config, DelegationConfig, EffortName, LimitsConfig, PermissionLevel,
-    ToolProtocol, ToolsConfig, json_schema,
+    AutonomyConfig, CheckpointsConfig, Config, DEFAULT_STEPS, DelegationConfig, EffortName, LimitsConfig,
+    PermissionLevel, ToolProtocol, ToolsConfig, json_schema,
 };
 pub use servers::{
     AgentConfig, LspConfig, LspServerConfig, McpElicitationConfig, McpSamplingConfig, McpServerConfig, McpTransportKind,

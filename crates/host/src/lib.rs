@@ -26,6 +26,7 @@ pub mod permissions;
 pub mod program;
 pub mod project;
 pub mod project_context;
+pub mod redaction;
 mod roots;
 mod session_models;
 pub mod sessions;

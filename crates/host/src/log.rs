@@ -5,6 +5,7 @@
 
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result, plain};
+use crate::redaction::Redactor;
 use crate::text::{line, now, rfc3339};
 use session::{Body, Event, RequestEnd};
 use std::fmt::{Debug, Write as _};
@@ -20,10 +21,6 @@ use tracing::{Level, Metadata, Subscriber};
 
 /// The maximum length of a line.
 const MAX_LINE: usize = 2_000;
-/// The minimum length of a redacted value: shorter ones would match ordinary text.
-const MIN_SECRET: usize = 8;
-/// Prefixes of keys.
-const KEY_PREFIXES: [&str; 8] = ["sk-", "sk_", "ghp_", "gho_", "github_pat_", "xoxb-", "AIza", "AKIA"];
 /// Crates that are logged at debug level; others only log warnings.
 const OWN_CRATES: [&str; 9] = [
     "hew",
@@ -48,7 +45,7 @@ pub fn init(file: Option<&Path>, env: &ProcessEnv) -> Result<()> {
     })?;
     let log = LogFile {
         file: Mutex::new(file),
-        secrets: RwLock::new(secrets(env)),
+        redactor: RwLock::new(Redactor::for_failures(env)),
     };
     // Only tests set a second one.
     tracing::subscriber::set_global_default(log).unwrap_or_default();
@@ -138,62 +135,16 @@ fn item_summary(body: &Body) -> String {
     }
 }
 
-/// The values of variables with names of secrets.
-fn secrets(env: &ProcessEnv) -> Vec<String> {
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_uppercase();
-        ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"]
-            .iter()
-            .any(|word| name.contains(word))
-    };
-    let all = env.all().iter();
-    let found = all.filter(|(name, value)| is_secret(name) && value.len() >= MIN_SECRET);
-    let mut found: Vec<String> = found.map(|(_, value)| value.clone()).collect();
-    // The longest first: one may contain another.
-    found.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    found
-}
-
-/// Replaces secrets in a text.
-fn redact(text: &str, secrets: &[String]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets {
-        text = text.replace(secret.as_str(), "[secret]");
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut bearer = false;
-    for piece in text.split_inclusive([' ', '"', '\'', '=', ':', ',', '&', '?', '/', '\n']) {
-        let word = piece.trim_end_matches([' ', '"', '\'', '=', ':', ',', '&', '?', '/', '\n']);
-        let is_key = bearer
-            || KEY_PREFIXES
-                .iter()
-                .any(|key| word.len() > key.len() + MIN_SECRET && word.starts_with(key));
-        match is_key && !word.is_empty() {
-            true => {
-                out.push_str("[secret]");
-                out.push_str(&piece[word.len()..]);
-            }
-            false => out.push_str(piece),
-        }
-        bearer = word.eq_ignore_ascii_case("bearer") || (bearer && word.is_empty());
-    }
-    out
-}
-
 /// Writes `tracing` events to a file.
 struct LogFile {
     file: Mutex<File>,
-    /// Redacted values, the longest first: one may contain another.
-    secrets: RwLock<Vec<String>>,
+    redactor: RwLock<Redactor>,
 }
 
 impl LogFile {
     fn hide(&self, secret: &str) {
-        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() >= MIN_SECRET && !secrets.iter().any(|known| known == secret) {
-            let place = secrets.partition_point(|known| known.len() > secret.len());
-            secrets.insert(place, secret.to_owned());
-        }
+        let mut redactor = self.redactor.write().unwrap_or_else(PoisonError::into_inner);
+        *redactor = std::mem::take(&mut *redactor).with([secret]);
     }
 }
 
@@ -220,9 +171,8 @@ impl Subscriber for LogFile {
         event.record(&mut recorded);
         let metadata = event.metadata();
         let LogFields { message, fields } = recorded;
-        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
-        let text = line(&redact(&format!("{message}{fields}"), &secrets), MAX_LINE);
-        drop(secrets);
+        let redactor = self.redactor.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let text = line(&redactor.redact(&format!("{message}{fields}")), MAX_LINE);
         let text = format!(
             "{} {} {}: {text}\n",
             rfc3339(now()),
@@ -258,30 +208,5 @@ impl Visit for LogFields {
             name => write!(self.fields, " {name}={value:?}"),
         }
         .unwrap_or_default();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_redacted() {
-        let env = ProcessEnv::from([
-            ("ANTHROPIC_API_KEY", "a-very-own-key"),
-            ("GITHUB_TOKEN", "short"),
-            ("EDITOR", "vim-improved"),
-        ]);
-        let hidden = secrets(&env);
-        for (text, expected) in [
-            ("the key a-very-own-key is wrong", "the key [secret] is wrong"),
-            ("vim-improved and short stay", "vim-improved and short stay"),
-            ("authorization: Bearer abc.def", "authorization: Bearer [secret]"),
-            ("key=sk-ant-0123456789abcdef&x=1", "key=[secret]&x=1"),
-            ("\"ghp_0123456789abcdef\"", "\"[secret]\""),
-            ("a task-list and sk-short", "a task-list and sk-short"),
-        ] {
-            assert_eq!(redact(text, &hidden), expected);
-        }
     }
 }

@@ -10,6 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::grants::GrantFile;
 use crate::models::ModelRegistry;
 use crate::project_context::{load_modes, open_workspace, project_context};
+use crate::redaction::Redactor;
 use crate::session_models::{SessionModels, connect_models, model_source};
 use crate::sessions::{existing_root, prune_checkpoints};
 use crate::survival::SurvivalTask;
@@ -211,10 +212,6 @@ impl SessionResources {
     }
 }
 
-/// After this number of steps with tool calls in a turn the user is asked whether to continue, unless a limit is
-/// configured. If approvals cannot be requested, the turn ends and can be resumed.
-const DEFAULT_STEPS: u32 = 200;
-
 /// Opens a session.
 pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let SessionRequest {
@@ -246,7 +243,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     warnings.extend(catalog.problems);
     if config.limits.steps.is_none() {
         // One more request for the answer after the last step.
-        permissions.approval.max_requests.get_or_insert(DEFAULT_STEPS + 1);
+        permissions.approval.max_requests.get_or_insert(config::DEFAULT_STEPS + 1);
     }
     let profile = active_profile(config)?;
     let workspace = with_buffers(open_workspace(root, &permissions)?, client);
@@ -289,6 +286,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     warnings.extend(problems);
     let panels = toolbox::OpenPanels::default();
     let telemetry = telemetry::start(config, env)?;
+    let redactor = Redactor::of_config(config, env);
     let options = Options {
         caller: toolbox::ToolCaller::Model,
         model: Some(&name),
@@ -316,6 +314,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         commands,
         jobs,
         image_model: image,
+        secrets: Arc::clone(redactor.secrets()),
         web: web::load(config, env),
         modes: modes.iter().map(|mode| mode.name.clone()).collect(),
         agents: agents.as_ref().map(::acp::AcpAgents::names).unwrap_or_default(),
@@ -401,7 +400,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         permission: config.permission,
         totals: stored.totals,
         complete,
-        warnings,
+        warnings: warnings.iter().map(|warning| redactor.redact(warning)).collect(),
         rules,
         resources: SessionResources {
             id: stored.id,

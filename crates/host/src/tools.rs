@@ -5,10 +5,12 @@ use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::models::ModelRegistry;
 use crate::project_context::open_workspace;
+use crate::redaction::Redactor;
 use crate::{confinement, images, paths, web};
 use model::Info;
 use policy::ModeSet;
 use std::path::Path;
+use std::sync::Arc;
 use tool::{NotificationSender, ToolSet};
 use toolbox::Options;
 
@@ -52,6 +54,7 @@ pub async fn manual_tools(
         disabled: config.tools.disabled.clone(),
         commands: confinement::load(config, env, &workspace, permissions, NotificationSender::none()).0,
         image_model: painter,
+        secrets: Arc::clone(Redactor::of_config(config, env).secrets()),
         web: web::load(config, env),
         data: Some(paths::data_dir(env)?),
         skills: paths::skill_dirs(root, env),

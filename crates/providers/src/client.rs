@@ -7,7 +7,7 @@ use crate::google::{GoogleAuth, TokenCache, fetch_token};
 use crate::http::{HttpResponse, RequestBody, ResponseBody, USER_AGENT, is_loopback, parse_url, with_address};
 use crate::presets::{Hosting, presets};
 use crate::reply_stream::{ByteStream, ReplyLimits, ReplyStream};
-use crate::settings::{ProviderSettings, Secret};
+use crate::settings::ProviderSettings;
 use crate::wire::{self, anthropic};
 use crate::wire_cache::WireCache;
 use bytes::Bytes;
@@ -297,7 +297,7 @@ impl HttpModelInner {
             .with_quirks(&settings.quirks)
             .with_leading_chunks(leading)
             .with_limits(limits)
-            .with_secrets(self.secrets());
+            .with_secrets(self.settings.secrets());
         Box::pin(reading)
     }
 
@@ -316,37 +316,10 @@ impl HttpModelInner {
     }
 
     fn redact_secrets(&self, mut error: Error) -> Error {
-        for secret in self.secrets() {
+        for secret in self.settings.secrets() {
             error_mapping::redact(&mut error, &secret);
         }
         error
-    }
-
-    /// Secrets that a provider may repeat in a message.
-    fn secrets(&self) -> Vec<String> {
-        let settings = &self.settings;
-        let mut secrets: Vec<&str> = settings.key.iter().map(Secret::reveal).collect();
-        let is_sensitive = |name: &str| {
-            ["auth", "key", "token", "secret"]
-                .iter()
-                .any(|word| name.to_lowercase().contains(word))
-        };
-        secrets.extend(
-            settings
-                .headers
-                .iter()
-                .filter(|(name, _)| is_sensitive(name))
-                .map(|(_, value)| value.as_str()),
-        );
-        match settings.aws.as_ref().map(|aws| &aws.auth) {
-            Some(AwsAuth::Bearer(token)) => secrets.push(token.reveal()),
-            Some(AwsAuth::Keys(keys)) => secrets.extend(keys.session.iter().map(Secret::reveal)),
-            None => {}
-        }
-        if let Some(GoogleAuth::Token(token)) = settings.google.as_ref().map(|google| &google.auth) {
-            secrets.push(token.reveal());
-        }
-        secrets.into_iter().map(str::to_string).collect()
     }
 }
 

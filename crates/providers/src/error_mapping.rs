@@ -91,8 +91,17 @@ pub(crate) fn redact(error: &mut Error, secret: &str) {
     else {
         return;
     };
-    if secret.len() >= 6 && detail.contains(secret) {
+    if secret.len() < 6 {
+        return;
+    }
+    if detail.contains(secret) {
         *detail = detail.replace(secret, "***");
+    }
+    // A long message may be cut within the secret.
+    let end = detail.trim_end_matches('\u{2026}').len();
+    let is_cut = |at: &usize| secret.is_char_boundary(*at) && detail[..end].ends_with(&secret[..*at]);
+    if let Some(cut) = (6..secret.len()).rev().find(is_cut) {
+        detail.replace_range(end - cut..end, "***");
     }
 }
 

@@ -6,7 +6,7 @@ use crate::client::headers;
 use crate::error::Error as SettingsError;
 use crate::error_mapping;
 use crate::http::{JsonExchange, parse_url};
-use crate::settings::{ProviderSettings, Secret};
+use crate::settings::ProviderSettings;
 use bytes::Bytes;
 use dialect::{ImageDialect, ImageRequestBody};
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -120,8 +120,8 @@ impl ImageModel {
     /// Generates an image. Dropping the future cancels the request.
     pub async fn generate(&self, painting: &ImageRequest<'_>) -> Result<GeneratedImage, Error> {
         let mut image = self.send(painting).await.map_err(|mut error| {
-            for secret in self.settings.key.iter().map(Secret::reveal) {
-                error_mapping::redact(&mut error, secret);
+            for secret in self.settings.secrets() {
+                error_mapping::redact(&mut error, &secret);
             }
             error
         })?;

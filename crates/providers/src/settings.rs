@@ -1,12 +1,13 @@
 //! Provider settings: address, credentials and options.
 
-use crate::aws::AwsSettings;
-use crate::google::GoogleSettings;
+use crate::aws::{AwsAuth, AwsSettings};
+use crate::google::{GoogleAuth, GoogleSettings};
 use crate::http::ProviderTransport;
 use crate::presets::{AuthScheme, Quirks};
 use model::Wire;
 use serde_json::{Map, Value};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The time without data after which a request fails.
@@ -44,6 +45,8 @@ pub struct ProviderSettings {
     pub google: Option<GoogleSettings>,
     /// The maximum number of bytes of each reply that are recorded in the request's trace; `None` to record nothing.
     pub record: Option<usize>,
+    /// Configured keys of others, which are removed from errors too.
+    pub other_secrets: Arc<[String]>,
     /// The connections, created on the first request.
     pub(crate) transport: ProviderTransport,
 }
@@ -75,8 +78,32 @@ impl ProviderSettings {
             aws: None,
             google: None,
             record: None,
+            other_secrets: Arc::default(),
             transport: ProviderTransport::default(),
         }
+    }
+
+    /// Secrets that a provider may repeat in a message, the longest first: one may contain another.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let mut secrets: Vec<&str> = self.key.iter().map(Secret::reveal).collect();
+        let is_sensitive = |name: &str| {
+            ["auth", "key", "token", "secret"]
+                .iter()
+                .any(|word| name.to_lowercase().contains(word))
+        };
+        let headers = self.headers.iter().filter(|(name, _)| is_sensitive(name));
+        secrets.extend(headers.map(|(_, value)| value.as_str()));
+        match self.aws.as_ref().map(|aws| &aws.auth) {
+            Some(AwsAuth::Bearer(token)) => secrets.push(token.reveal()),
+            Some(AwsAuth::Keys(keys)) => secrets.extend(keys.session.iter().map(Secret::reveal)),
+            None => {}
+        }
+        if let Some(GoogleAuth::Token(token)) = self.google.as_ref().map(|google| &google.auth) {
+            secrets.push(token.reveal());
+        }
+        secrets.extend(self.other_secrets.iter().map(String::as_str));
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.into_iter().map(str::to_string).collect()
     }
 }
 

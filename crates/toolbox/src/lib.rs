@@ -84,6 +84,8 @@ pub struct Options<'a> {
     pub jobs: JobRegistry,
     /// The image model; without it images cannot be generated.
     pub image_model: Option<providers::ImageModel>,
+    /// Keys that are removed from errors, the longest first.
+    pub secrets: Arc<[String]>,
     /// Web access; without it the web tools are not available.
     pub web: Option<WebOptions>,
 }

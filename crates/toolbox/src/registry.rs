@@ -220,6 +220,7 @@ fn add_dynamic_tools(
         tools: dynamic,
         checkpoints: options.checkpoints.clone(),
         spill: project.spill.clone(),
+        secrets: Arc::clone(&options.secrets),
     });
     let own = tools.iter().map(|tool| (&tool.spec().name, tool.aliases()));
     let mut taken: BTreeSet<String> = own
@@ -240,7 +241,8 @@ fn finish(tools: Registry, project: &Project, options: &Options<'_>) -> Registry
             Some(server) => WithDiagnostics::wrap(tool, server),
             None => tool,
         };
-        wrap(tool, OutputCapped(project.spill.clone()))
+        let (spill, secrets) = (project.spill.clone(), Arc::clone(&options.secrets));
+        wrap(tool, OutputCapped { spill, secrets })
     });
     tools.add(Arc::new(call_tool::CallTool::new()));
     tools.add(Arc::new(FindToolsTool::of(&tools)));

@@ -151,7 +151,7 @@ async fn talk(args: OpenArgs, turn: TurnArgs, global: &GlobalArgs, env: &Process
             ..RunArgs::default()
         };
         if let Err(failure) = run::run(task, global, env).await {
-            output::print_failure(&failure);
+            output::print_failure(&host::redaction::Redactor::for_failures(env).failure(failure));
         }
         if session.is_none() {
             let store = host::sessions::open_store(env)?;

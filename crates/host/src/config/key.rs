@@ -30,6 +30,8 @@ pub enum ProjectAccess {
     Allow,
     /// It may, unless the function returns that its value allows more than the user's value.
     Tighten(fn(&Value, &Value) -> bool),
+    /// It may set a number that is not greater than the user's, or than this one if the user sets none.
+    AtMost(u32),
     /// It may name a model of a provider that the user's configuration uses.
     OwnProvider,
     /// It may add entries to a list; the user's entries stay.

@@ -1,6 +1,6 @@
 //! The configuration file.
 
-use super::ProjectAccess::{Allow, Extend, OwnProvider, Tighten};
+use super::ProjectAccess::{Allow, AtMost, Extend, OwnProvider, Tighten};
 use super::key::config_table;
 use super::untrusted::{allows_more, is_looser};
 use super::{
@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+
+/// After this number of steps with tool calls in a turn the user is asked whether to continue, unless a limit is
+/// configured. If approvals cannot be requested, the turn ends and can be resumed.
+pub const DEFAULT_STEPS: u32 = 200;
 
 config_table! {
     /// Configuration of hew.
@@ -66,7 +70,7 @@ config_table! {
         permission: PermissionLevel [env: Some("HEW_PERMISSION"), project: Tighten(is_looser::<PermissionLevel>)]
             = PermissionLevel::Workspace,
         /// How models call tools. Without it, by what is known about the model.
-        tool_protocol: Option<ToolProtocol> [env: Some("HEW_TOOL_PROTOCOL"), project: Allow],
+        tool_protocol: Option<ToolProtocol> [env: Some("HEW_TOOL_PROTOCOL")],
         /// The reasoning effort of the model.
         effort: Option<EffortName> [env: Some("HEW_EFFORT"), project: Allow],
         /// The sampling temperature from 0 to 2, for models that support it.
@@ -138,7 +142,7 @@ config_table! {
     /// Limits of a turn.
     pub struct LimitsConfig {
         /// The maximum number of requests to the model. Without it, you are asked whether to continue after 200.
-        steps: Option<NonZeroU32> [env: Some("HEW_MAX_STEPS"), project: Tighten(is_looser::<u32>)],
+        steps: Option<NonZeroU32> [env: Some("HEW_MAX_STEPS"), project: AtMost(DEFAULT_STEPS)],
         /// The maximum cost in US dollars, more than 0.
         #[serde(deserialize_with = "bounds::above_zero")]
         cost: Option<f64> [env: Some("HEW_MAX_COST"), project: Tighten(is_looser::<f64>)],
@@ -154,7 +158,7 @@ config_table! {
         disabled: Vec<String> [project: Extend],
         /// Tools that every request lists, although the model would have to search for them or would not be offered
         /// them.
-        enabled: Vec<String> [project: Allow],
+        enabled: Vec<String>,
         /// If all MCP servers together have at most this number of tools, every request lists them. Otherwise the
         /// model searches for them.
         mcp_listed: u32 [project: Allow] = 10,

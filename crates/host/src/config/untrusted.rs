@@ -99,6 +99,11 @@ impl Restriction<'_> {
             ProjectAccess::Tighten(allows_more) => own
                 .is_some_and(|own| allows_more(value, own))
                 .then_some("a project may not allow more than you do"),
+            ProjectAccess::AtMost(default) => {
+                let most = own.and_then(Value::as_integer).unwrap_or(i64::from(default));
+                let is_more = value.as_integer().is_none_or(|value| value > most);
+                is_more.then_some("a project may not allow more than you do")
+            }
             ProjectAccess::OwnProvider => {
                 let name = value.as_str().filter(|name| !matches!(*name, "same" | "none"));
                 name.is_some_and(|name| !provider_of(name).is_some_and(|name| self.providers.contains(&name)))
@@ -236,6 +241,41 @@ mod tests {
         assert_eq!(
             check(user, "limits = {steps = 100, time = '90s', cost = 1.0}"),
             ("[limits]\ncost = 1.0\ntime = \"90s\"".into(), 1)
+        );
+        // Without a limit of the user, approval is requested after a number of steps.
+        assert_eq!(check("", "limits = {steps = 100}").1, 0);
+        assert_eq!(check("", "limits = {steps = 100000}").1, 1);
+    }
+
+    #[test]
+    fn a_project_may_set_only_what_describes_work_or_restricts() {
+        let mut free = Vec::new();
+        super::super::key::visit(Config::KEYS, &mut |path, key| {
+            if matches!(key.project, ProjectAccess::Allow) {
+                free.push(path.join("."));
+            }
+        });
+        let described = free
+            .iter()
+            .filter(|key| !key.starts_with("permissions") && !key.starts_with("approval"));
+        let described: Vec<&str> = described.map(String::as_str).collect();
+        assert_eq!(
+            described,
+            [
+                "compact",
+                "max_context",
+                "language",
+                "rules",
+                "reminder",
+                "effort",
+                "temperature",
+                "max_output",
+                "title",
+                "protected",
+                "tools.mcp_listed",
+                "terminal.foreground",
+            ],
+            "a key that widens what a reply can do is not for untrusted projects"
         );
     }
 }

@@ -17,6 +17,14 @@ pub fn get(provider: &str, env: &ProcessEnv) -> Option<Secret> {
     }
 }
 
+/// All keys in the file.
+pub(crate) fn all(env: &ProcessEnv) -> Vec<String> {
+    let keys = paths::keys_file(env).and_then(|file| read(&file)).unwrap_or_default();
+    keys.into_iter()
+        .filter_map(|(_, key)| key.as_str().map(|key| key.trim().to_owned()))
+        .collect()
+}
+
 /// Stores the key of a provider. Returns the path of the file.
 pub fn set(provider: &str, key: &str, env: &ProcessEnv) -> Result<PathBuf> {
     let file = paths::keys_file(env)?;

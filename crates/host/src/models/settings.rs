@@ -6,10 +6,12 @@ use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::keys::{self, ProviderKey};
 use crate::log;
+use crate::redaction::Redactor;
 use model::{Info, Wire};
 use providers::presets::{AuthScheme, EffortStyle, Hosting, Quirks};
 use providers::{AwsOptions, AwsSettings, GoogleOptions, GoogleSettings, ProviderEnvironment, ProviderSettings};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The maximum number of bytes of a reply that are recorded.
 const MAX_RECORDED: usize = 8 << 20;
@@ -61,6 +63,7 @@ impl ModelRegistry<'_> {
         };
         let secret = settings.headers.iter().filter(|(name, _)| is_secret(name));
         secret.for_each(|(_, value)| log::hide(value));
+        settings.other_secrets = Arc::clone(Redactor::of_config(self.config, self.env).secrets());
         settings.options = entry.options.clone();
         settings.model_options = self.model_options(info);
         if let Some(stall) = entry.stall {

@@ -74,8 +74,8 @@ pub(super) async fn send(
     }
     if !status.is_success() {
         let mut error = error_mapping::from_response(&settings.provider, status.as_u16(), &headers, &body);
-        if let Some(key) = &settings.key {
-            error_mapping::redact(&mut error, key.reveal());
+        for secret in settings.secrets() {
+            error_mapping::redact(&mut error, &secret);
         }
         return Err(error);
     }

@@ -17,6 +17,7 @@ pub(crate) struct WrappedDynamicTools {
     pub(crate) tools: Arc<dyn DynamicTools>,
     pub(crate) checkpoints: Option<Checkpointer>,
     pub(crate) spill: Spill,
+    pub(crate) secrets: Arc<[String]>,
 }
 
 impl DynamicTools for WrappedDynamicTools {
@@ -33,7 +34,8 @@ impl DynamicTools for WrappedDynamicTools {
             .into_iter()
             .map(|tool| {
                 let tool = with_checkpoints(tool, self.checkpoints.as_ref());
-                wrap(tool, OutputCapped(self.spill.clone()))
+                let (spill, secrets) = (self.spill.clone(), Arc::clone(&self.secrets));
+                wrap(tool, OutputCapped { spill, secrets })
             })
             .collect()
     }

@@ -1,4 +1,5 @@
-//! Limits the size of every result. Longer text is saved to a file, and the result points to it.
+//! Limits the size of every result, and removes keys from errors. Longer text is saved to a file, and the result points
+//! to it.
 
 use std::sync::Arc;
 
@@ -9,8 +10,24 @@ use tool::{CallContext, CallInput, Error, Output};
 use crate::middleware::{Middleware, WrappedTool};
 use crate::support::spill::Spill;
 
-/// Limits the size of results. The text that is cut goes to the spill directory.
-pub(crate) struct OutputCapped(pub(crate) Spill);
+/// Limits the size of results, and removes keys from errors.
+pub(crate) struct OutputCapped {
+    /// Receives the text that is cut.
+    pub(crate) spill: Spill,
+    /// The keys, the longest first.
+    pub(crate) secrets: Arc<[String]>,
+}
+
+impl OutputCapped {
+    fn redact(&self, mut text: String) -> String {
+        for secret in self.secrets.iter() {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), "[secret]");
+            }
+        }
+        text
+    }
+}
 
 impl Middleware for OutputCapped {
     fn run(
@@ -22,12 +39,13 @@ impl Middleware for OutputCapped {
         async move {
             let name = &wrapped.tool.spec().name;
             let most = wrapped.tool.facts().cap.result;
+            let cap = &wrapped.middleware;
             match running.await {
                 Ok(mut output) => {
-                    output.content = shorten(output.content, name, most, &wrapped.middleware.0);
+                    output.content = shorten(output.content, name, most, &cap.spill);
                     Ok(output)
                 }
-                Err(Error::Failed(why)) => Err(Error::Failed(wrapped.middleware.0.shorten(name, why, most))),
+                Err(Error::Failed(why)) => Err(Error::Failed(cap.spill.shorten(name, cap.redact(why), most))),
                 Err(other @ Error::Input { .. }) => Err(other),
             }
         }

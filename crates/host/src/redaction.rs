@@ -1,0 +1,206 @@
+//! Keys in texts for people and models: every configured key, whether it is used or not, and texts with the form of a key.
+
+use crate::config::Config;
+use crate::environment::ProcessEnv;
+use crate::failure::Failure;
+use crate::{keys, paths};
+use providers::presets::presets;
+use sandbox::ProcessEnvironment;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// The minimum length of a redacted value: shorter ones would match ordinary text.
+const MIN_SECRET: usize = 8;
+/// Prefixes of keys.
+const KEY_PREFIXES: [&str; 8] = ["sk-", "sk_", "ghp_", "gho_", "github_pat_", "xoxb-", "AIza", "AKIA"];
+/// Characters between words.
+const SEPARATORS: [char; 12] = [' ', '"', '\'', '=', ':', ',', '&', '?', '/', '\n', '`', '@'];
+/// The replacement of a secret.
+const MARK: &str = "[secret]";
+
+/// Replaces secrets in texts. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    /// The longest first: one may contain another.
+    secrets: Arc<[String]>,
+}
+
+impl Redactor {
+    /// Redacts the values of variables that look secret or contain provider keys, and all keys in the keys file.
+    pub fn new(env: &ProcessEnv) -> Self {
+        let vendors = presets().iter().flat_map(|preset| preset.key_env.iter().copied());
+        let vendors = vendors.filter_map(|name| env.get(name));
+        let named = env.all().iter().filter(|(name, _)| is_secret_name(name));
+        let named = named.map(|(_, value)| value.as_str());
+        let stored = keys::file::all(env);
+        Redactor::default().with(vendors.chain(named).chain(stored.iter().map(String::as_str)))
+    }
+
+    /// Also redacts the keys in the configuration, and the variables that it names for keys.
+    pub fn of_config(config: &Config, env: &ProcessEnv) -> Self {
+        let mut found: Vec<&str> = Vec::new();
+        let mut variables: Vec<&str> = crate::web::secret_variables(config).collect();
+        for entry in config.providers.values() {
+            found.extend(entry.key.as_deref());
+            variables.extend(entry.key_env.as_deref());
+            let headers = entry.headers.iter().filter(|(name, _)| is_secret_name(name));
+            found.extend(headers.map(|(_, value)| value.as_str()));
+        }
+        for entry in config.mcp.values() {
+            found.extend(entry.env.values().chain(entry.headers.values()).map(String::as_str));
+            found.extend(entry.oauth.client_secret.as_deref());
+        }
+        found.extend(variables.into_iter().filter_map(|name| env.get(name)));
+        Redactor::new(env).with(found)
+    }
+
+    /// Redacts what is known without a valid configuration.
+    pub fn for_failures(env: &ProcessEnv) -> Self {
+        let mut found = Vec::new();
+        let text = paths::user_config_file(env)
+            .and_then(|file| std::fs::read_to_string(&file).map_err(|error| Failure::file("read", &file, &error)));
+        if let Some(table) = text.ok().and_then(|text| text.parse::<Table>().ok()) {
+            collect_table(&table, Sensitivity::ByName, env, &mut found);
+        }
+        Redactor::new(env).with(found.iter().map(String::as_str))
+    }
+
+    /// Redacts these values too.
+    #[must_use]
+    pub fn with<'s>(self, more: impl IntoIterator<Item = &'s str>) -> Self {
+        let mut secrets: Vec<String> = self.secrets.to_vec();
+        secrets.extend(more.into_iter().map(|secret| secret.trim().to_owned()));
+        secrets.retain(|secret| secret.len() >= MIN_SECRET);
+        secrets.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
+        secrets.dedup();
+        Redactor {
+            secrets: secrets.into(),
+        }
+    }
+
+    /// The redacted values, the longest first.
+    pub fn secrets(&self) -> &Arc<[String]> {
+        &self.secrets
+    }
+
+    /// Replaces secrets in a text.
+    pub fn redact(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in self.secrets.iter() {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), MARK);
+            }
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut bearer = false;
+        for piece in text.split_inclusive(SEPARATORS) {
+            let word = piece.trim_end_matches(SEPARATORS);
+            let is_key = bearer
+                || KEY_PREFIXES
+                    .iter()
+                    .any(|key| word.len() > key.len() + MIN_SECRET && word.starts_with(key));
+            match is_key && !word.is_empty() {
+                true => {
+                    out.push_str(MARK);
+                    out.push_str(&piece[word.len()..]);
+                }
+                false => out.push_str(piece),
+            }
+            bearer = word.eq_ignore_ascii_case("bearer") || (bearer && word.is_empty());
+        }
+        out
+    }
+
+    /// Replaces secrets in a failure.
+    pub fn failure(&self, mut failure: Failure) -> Failure {
+        failure.message = self.redact(&failure.message);
+        failure.hint = failure.hint.map(|hint| self.redact(&hint));
+        failure
+    }
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    ProcessEnvironment::looks_secret(name)
+        || [
+            "AUTH",
+            "COOKIE",
+            "CREDENTIAL",
+            "DSN",
+            "JWT",
+            "KEY",
+            "PASSWORD",
+            "SECRET",
+            "TOKEN",
+            "_PAT",
+        ]
+        .iter()
+        .any(|word| upper.contains(word))
+}
+
+/// Whether all strings of a table are secrets, or those with such names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sensitivity {
+    All,
+    ByName,
+}
+
+fn collect_table(table: &Table, of_table: Sensitivity, env: &ProcessEnv, found: &mut Vec<String>) {
+    for (key, value) in table {
+        // Headers and the variables of servers usually contain credentials.
+        let sensitivity = match key.as_str() {
+            "headers" | "env" => Sensitivity::All,
+            name if is_secret_name(name) => Sensitivity::All,
+            _ => of_table,
+        };
+        match value {
+            // The name of a variable with the key.
+            Value::String(name) if key.ends_with("_env") => found.extend(env.get(name).map(str::to_owned)),
+            Value::String(text) if sensitivity == Sensitivity::All => found.push(text.clone()),
+            Value::Table(table) => collect_table(table, sensitivity, env, found),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_redacted() {
+        let env = ProcessEnv::from([
+            ("ANTHROPIC_API_KEY", "a-very-own-key"),
+            ("GITHUB_TOKEN", "short"),
+            ("EDITOR", "vim-improved"),
+        ]);
+        let redactor = Redactor::new(&env);
+        for (text, expected) in [
+            ("the key a-very-own-key is wrong", "the key [secret] is wrong"),
+            ("vim-improved and short stay", "vim-improved and short stay"),
+            ("authorization: Bearer abc.def", "authorization: Bearer [secret]"),
+            ("key=sk-ant-0123456789abcdef&x=1", "key=[secret]&x=1"),
+            ("\"ghp_0123456789abcdef\"", "\"[secret]\""),
+            ("a task-list and sk-short", "a task-list and sk-short"),
+        ] {
+            assert_eq!(redactor.redact(text), expected);
+        }
+    }
+
+    #[test]
+    fn configured_keys_are_redacted_whether_they_are_used_or_not() {
+        let text = "language = 'ordinary-name'\n[providers.a]\nkey = 'first-own-value'\nkey_env = 'MINE'\nheaders = { x-auth = 'second-own-value' }\n\
+                    [mcp.s]\nenv = { A = 'third-own-value' }\noauth.client_secret = 'fourth-own-value'\n\
+                    ";
+        let env = ProcessEnv::from([("MINE", "fifth-own-value")]);
+        let redactor = Redactor::of_config(&toml::from_str(text).unwrap(), &env);
+        for secret in ["first", "second", "third", "fourth", "fifth"] {
+            assert_eq!(
+                redactor.redact(&format!("<{secret}-own-value>")),
+                "<[secret]>",
+                "{secret}"
+            );
+        }
+        assert_eq!(redactor.redact("ordinary-name"), "ordinary-name");
+    }
+}
