@@ -105,12 +105,14 @@ fn scope(apply_to: &str) -> InstructionScope {
             None if pattern.starts_with("**/") => pattern.to_owned(),
             None => format!("**/{}", pattern.trim_start_matches("./")),
         };
-        let glob = GlobBuilder::new(&pattern)
-            .literal_separator(true)
-            .case_insensitive(true)
-            .build();
+        let glob = policy::is_bounded_pattern(&pattern).then(|| {
+            GlobBuilder::new(&pattern)
+                .literal_separator(true)
+                .case_insensitive(true)
+                .build()
+        });
         // An invalid pattern matches nothing.
-        if let Ok(glob) = glob {
+        if let Some(Ok(glob)) = glob {
             globs.add(glob);
         }
     }

@@ -18,6 +18,7 @@ mod decision;
 mod error;
 mod mode;
 mod paths;
+mod pattern_limits;
 mod rules;
 pub mod shell;
 mod tool_profile;
@@ -28,6 +29,7 @@ pub use decision::{AccessLevel, Decision, Policy};
 pub use error::Error;
 pub use mode::{FileRule, Mode, ModeSet, ModeViolation, ToolGroup, parse_modes};
 pub use paths::{IGNORE_FILES, IgnoreRules, ProjectPaths, ProtectedPaths, project_files, protected_names};
+pub use pattern_limits::{is_bounded_pattern, is_bounded_yaml};
 pub use rules::{
     ApprovalLimit, ApprovalMode, ApprovalSettings, AutoApproval, Grant, GrantScope, Grants, Match, MatchMode,
     Permissions, RevokeOutcome, Rule, RuleConfig, RuleExamples, RuleLayer, RuleOrigin, Ruling,

@@ -6,6 +6,7 @@ mod custom;
 pub use custom::{ModeSet, parse_modes};
 
 use crate::paths::ProjectPaths;
+use crate::pattern_limits::is_bounded_pattern;
 use crate::{Action, Error};
 use fancy_regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -204,6 +205,12 @@ impl FileRule {
 }
 
 fn compile(pattern: &str) -> Result<Regex, Error> {
+    if !is_bounded_pattern(pattern) {
+        return Err(Error::Regex {
+            pattern: pattern.chars().take(40).collect(),
+            reason: "it is too long or too deeply nested".to_owned(),
+        });
+    }
     RegexBuilder::new(pattern)
         .delegate_size_limit(1 << 20)
         .backtrack_limit(100_000)

@@ -26,7 +26,7 @@ impl FrontMatter {
                 None => return (FrontMatter::default(), text),
             },
         };
-        if front.len() > MAX_BYTES {
+        if front.len() > MAX_BYTES || !policy::is_bounded_yaml(front) {
             return (FrontMatter::default(), text);
         }
         let body = body.split_once('\n').map_or("", |(_, body)| body);

@@ -8,8 +8,8 @@ pub use patch::{GitPatch, PatchTarget, PathDiff};
 use crate::{Error, PathScope, SessionHistory, VersionContents};
 use patch::DirectoryNote;
 use session::{Change, FileKind, FileVersion, ItemId, same_version};
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use workspace::checkpoint::current_version;
 
@@ -53,9 +53,10 @@ pub async fn session_diff(
         .values()
         .flat_map(|change| change.before.iter().chain(&change.after));
     let contents = history.contents(&versions.collect::<Vec<_>>()).await?;
+    let folders = FileFolders::new(&changes);
     let diff = |(path, change): (&PathBuf, &NetChange)| {
         let versions = (&change.before, &change.after);
-        let note = directory_note(path, change, &changes);
+        let note = folders.note(path, change);
         ChangedPath {
             path: path.clone(),
             change: change.clone(),
@@ -97,22 +98,43 @@ fn net_changes(history: &SessionHistory, start: usize, scope: &PathScope) -> BTr
     all
 }
 
-/// Omits the note for a folder that is created or removed together with a file in it.
-fn directory_note(path: &Path, change: &NetChange, all: &BTreeMap<PathBuf, NetChange>) -> DirectoryNote {
-    let is_file = |version: &Option<FileVersion>| {
-        let version = version.as_ref();
-        version.is_some_and(|version| !matches!(version.kind, FileKind::Folder { .. }))
-    };
-    let mut below = all
-        .range::<Path, _>((Bound::Excluded(path), Bound::Unbounded))
-        .take_while(|(other, _)| other.starts_with(path));
-    let is_implied = match (&change.before, &change.after) {
-        (None, Some(_)) => below.any(|(_, net)| is_file(&net.after)),
-        (Some(_), None) => below.any(|(_, net)| is_file(&net.before)),
-        (_, _) => false,
-    };
-    match is_implied {
-        true => DirectoryNote::Omit,
-        false => DirectoryNote::Show,
+/// The folders that contain a created or a removed file. Commands decide how deep they are, so the parents of a known
+/// folder are not visited again.
+#[derive(Default)]
+struct FileFolders<'a> {
+    created: HashSet<&'a OsStr>,
+    removed: HashSet<&'a OsStr>,
+}
+
+impl<'a> FileFolders<'a> {
+    fn new(all: &'a BTreeMap<PathBuf, NetChange>) -> Self {
+        let is_file = |version: &Option<FileVersion>| {
+            let version = version.as_ref();
+            version.is_some_and(|version| !matches!(version.kind, FileKind::Folder { .. }))
+        };
+        let mut folders = FileFolders::default();
+        for (path, net) in all {
+            let sides = [(&net.after, &mut folders.created), (&net.before, &mut folders.removed)];
+            for (_, known) in sides.into_iter().filter(|(version, _)| is_file(version)) {
+                let mut parents = path.ancestors().skip(1);
+                while let Some(folder) = parents.next()
+                    && known.insert(folder.as_os_str())
+                {}
+            }
+        }
+        folders
+    }
+
+    /// Omits the note for a folder that is created or removed together with a file in it.
+    fn note(&self, path: &Path, change: &NetChange) -> DirectoryNote {
+        let is_implied = match (&change.before, &change.after) {
+            (None, Some(_)) => self.created.contains(path.as_os_str()),
+            (Some(_), None) => self.removed.contains(path.as_os_str()),
+            (_, _) => false,
+        };
+        match is_implied {
+            true => DirectoryNote::Omit,
+            false => DirectoryNote::Show,
+        }
     }
 }

@@ -176,11 +176,12 @@ pub fn is_active(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{200e}' | '\u{200f}')
 }
 
+/// Skips an escape sequence. One that does not end hides at most the rest of its line.
 fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
             chars.next();
-            for c in chars.by_ref() {
+            while let Some(c) = chars.next_if(|c| *c != '\n') {
                 if ('\x40'..='\x7e').contains(&c) {
                     return;
                 }
@@ -188,7 +189,7 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
         }
         Some(']' | 'P' | '_' | '^' | 'X') => {
             chars.next();
-            while let Some(c) = chars.next() {
+            while let Some(c) = chars.next_if(|c| *c != '\n') {
                 if c == '\x07' {
                     return;
                 }

@@ -33,9 +33,12 @@ impl FileGlob {
             true => GlobTarget::Path,
             false => GlobTarget::Name,
         };
-        let glob = GlobBuilder::new(relative.trim_end_matches('/'))
-            .literal_separator(true)
-            .build();
+        // A pattern that is nested too deeply to be parsed is reported like one with an unclosed group.
+        let parsed = match policy::is_bounded_pattern(relative) {
+            true => relative.trim_end_matches('/'),
+            false => "{",
+        };
+        let glob = GlobBuilder::new(parsed).literal_separator(true).build();
         let matcher = glob
             .map_err(|source| Error::Glob {
                 pattern: pattern.to_owned(),

@@ -3,6 +3,7 @@
 //! Entries are independent: an invalid one is reported and the others are loaded, even if the file as a whole is not
 //! valid YAML.
 
+use crate::pattern_limits::is_bounded_yaml;
 use crate::{ConfigProblem, Error, FileRule, Mode, ToolGroup};
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,6 +54,8 @@ pub fn parse_modes(file: &str, text: &str) -> (Vec<Mode>, Vec<ConfigProblem>) {
     };
     if text.len() > MAX_BYTES {
         reader.report("file", "it is larger than 1 MiB");
+    } else if !is_bounded_yaml(text) {
+        reader.report("file", "it is too deeply nested");
     } else {
         reader.read(&normalize_pasted(text));
     }

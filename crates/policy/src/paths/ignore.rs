@@ -2,6 +2,7 @@
 
 use crate::ConfigProblem;
 use crate::paths::ProjectPaths;
+use crate::pattern_limits::is_bounded_pattern;
 use crate::shell::{DisclosedPath, Script};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,13 @@ impl IgnoreRules {
             }
             names.push(PathBuf::from(name));
             for line in text.trim_start_matches('\u{feff}').lines() {
-                if let Err(error) = builder.add_line(None, line) {
+                if !is_bounded_pattern(line) {
+                    problems.push(ConfigProblem {
+                        file: name.to_owned(),
+                        entry: line.chars().take(40).collect(),
+                        message: "it is too long or too deeply nested".to_owned(),
+                    });
+                } else if let Err(error) = builder.add_line(None, line) {
                     problems.push(ConfigProblem {
                         file: name.to_owned(),
                         entry: line.to_owned(),

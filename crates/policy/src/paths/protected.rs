@@ -3,6 +3,7 @@
 
 use crate::ConfigProblem;
 use crate::paths::{ProjectPaths, project_files};
+use crate::pattern_limits::is_bounded_pattern;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
 
@@ -114,7 +115,7 @@ impl ProtectedPaths {
         let more = more
             .iter()
             .map(String::as_str)
-            .filter(|pattern| !pattern.starts_with('!'));
+            .filter(|pattern| !pattern.starts_with('!') && is_bounded_pattern(pattern));
         for pattern in protected_patterns().chain(more.map(str::to_owned)) {
             if let Err(error) = builder.add_line(None, &pattern) {
                 problems.push(problem(&pattern, &error));

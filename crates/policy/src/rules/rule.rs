@@ -7,6 +7,7 @@
 use super::command_pattern::CommandPattern;
 use super::path_pattern::PathPattern;
 use crate::paths::ProjectPaths;
+use crate::pattern_limits::is_bounded_pattern;
 use crate::shell::SimpleCommand;
 use crate::{Action, Error};
 use globset::{GlobBuilder, GlobMatcher};
@@ -338,6 +339,12 @@ fn is_name(text: &str) -> bool {
 
 /// Compiles a glob in which `*` does not match `/`.
 pub(super) fn glob(pattern: &str, mode: MatchMode) -> Result<GlobMatcher, Error> {
+    if !is_bounded_pattern(pattern) {
+        return Err(Error::Glob {
+            pattern: pattern.chars().take(40).collect(),
+            reason: "it is too long or too deeply nested".to_owned(),
+        });
+    }
     GlobBuilder::new(pattern)
         .literal_separator(true)
         .backslash_escape(true)

@@ -420,6 +420,7 @@ fn check(lines: usize, seed: u64) {
             wrong.push(format!("{decisions:?} {line:?}"));
         }
     }
+    println!("attack: tried {lines}");
     assert!(ran * 20 >= lines, "only {ran} of {lines} lines were allowed");
     assert!(
         wrong.is_empty(),

@@ -6,6 +6,7 @@ mod bypasses;
 #[cfg(target_os = "linux")]
 mod differential;
 mod modes;
+mod nesting;
 mod permissions;
 mod properties;
 mod roo;

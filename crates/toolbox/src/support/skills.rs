@@ -111,6 +111,7 @@ fn known(folder_name: &str, text: &str, folder: PathBuf) -> Option<SkillInfo> {
     }
     let (front, body) = split(text);
     let front: SkillFrontMatter = front
+        .filter(|yaml| policy::is_bounded_yaml(yaml))
         .map(|yaml| serde_yaml_ng::from_str(yaml).unwrap_or_default())
         .unwrap_or_default();
     if front.hidden {

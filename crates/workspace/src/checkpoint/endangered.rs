@@ -29,6 +29,9 @@ impl EndangeredPaths {
     pub fn add_matches(&mut self, folder: &Path, pattern: &str) {
         let mut found = vec![folder.to_owned()];
         for part in pattern.split('/').filter(|part| !part.is_empty()) {
+            if !policy::is_bounded_pattern(part) {
+                return;
+            }
             let glob = GlobBuilder::new(part).literal_separator(true).build();
             let Ok(glob) = glob.map(|glob| glob.compile_matcher()) else {
                 return;

@@ -110,8 +110,10 @@ impl CheckpointIgnore {
         let mut builder = GitignoreBuilder::new(folder);
         let text = open::read(file, MAX_BYTES).unwrap_or_default();
         for line in String::from_utf8_lossy(&text).trim_start_matches('\u{feff}').lines() {
-            // Invalid lines are skipped, as in git.
-            builder.add_line(None, line).ok();
+            // Invalid lines are skipped, as in git, and so are those that cannot be parsed safely.
+            if policy::is_bounded_pattern(line) {
+                builder.add_line(None, line).ok();
+            }
         }
         let own = builder.build().unwrap_or_else(|_| Gitignore::empty());
         CheckpointIgnore(Arc::new(IgnoreLayer {

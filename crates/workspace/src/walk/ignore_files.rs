@@ -132,8 +132,10 @@ fn parse(folder: &Path, file: std::fs::File) -> Option<Gitignore> {
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     let mut builder = GitignoreBuilder::new(folder);
     for line in String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').lines() {
-        // Invalid lines are skipped, as in git.
-        builder.add_line(None, line).ok();
+        // Invalid lines are skipped, as in git, and so are those that cannot be parsed safely.
+        if policy::is_bounded_pattern(line) {
+            builder.add_line(None, line).ok();
+        }
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
