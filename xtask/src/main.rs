@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
+mod attack;
 mod ci;
 mod real_model;
 mod screenshots;
@@ -22,6 +23,11 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
+    Task {
+        name: "attack",
+        summary: "the attack suite as root and as an ordinary user, with a table (--full for long variants)",
+        run: attack::run,
+    },
     Task {
         name: "ci",
         summary: "all checks: format, tidy, clippy, tests, docs, licences",

@@ -100,6 +100,7 @@ async fn check(calls: usize) {
     }
     stop.store(true, Ordering::Relaxed);
     swapping.join().unwrap();
+    println!("attack: tried {calls}");
     assert_eq!(leaks, Vec::<String>::new());
     assert_eq!(names(outside.path()), ["file.txt", "outside-only.txt"]);
     assert_eq!(fs::read_to_string(outside.path().join("file.txt")).unwrap(), SECRET);
