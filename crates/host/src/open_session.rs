@@ -243,7 +243,10 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     warnings.extend(catalog.problems);
     if config.limits.steps.is_none() {
         // One more request for the answer after the last step.
-        permissions.approval.max_requests.get_or_insert(config::DEFAULT_STEPS + 1);
+        permissions
+            .approval
+            .max_requests
+            .get_or_insert(config::DEFAULT_STEPS + 1);
     }
     let profile = active_profile(config)?;
     let workspace = with_buffers(open_workspace(root, &permissions)?, client);

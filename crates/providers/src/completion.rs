@@ -4,7 +4,7 @@ use crate::client::headers;
 use crate::error::Error as SettingsError;
 use crate::error_mapping;
 use crate::http::{JsonExchange, parse_url};
-use crate::settings::{ProviderSettings, Secret};
+use crate::settings::ProviderSettings;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use model::{Error, Usage, Wire};
@@ -103,8 +103,8 @@ impl CompletionModel {
             exchange.send(post.json(&self.body(request))).await
         };
         let json = sent.await.map_err(|mut error| {
-            for secret in self.settings.key.iter().map(Secret::reveal) {
-                error_mapping::redact(&mut error, secret);
+            for secret in self.settings.secrets() {
+                error_mapping::redact(&mut error, &secret);
             }
             error
         })?;

@@ -87,11 +87,11 @@ const CARRIES_NO_COMMAND: &[&str] = &[
     "alias", "apt", "apt-get", "base64", "basename", "brew", "cargo", "cat", "cd", "chgrp", "chmod", "chown", "cmp",
     "comm", "cp", "curl", "cut", "date", "df", "diff", "dig", "dirname", "dnf", "dpkg", "du", "echo", "egrep",
     "export", "fgrep", "file", "gcc", "gh", "git", "go", "grep", "groups", "gzip", "head", "hexdump", "id", "jq",
-    "kill", "killall", "less", "ln", "ls", "make", "man", "md5sum", "mkdir", "more", "mv", "nl", "npm", "od",
-    "pacman", "pgrep", "pip", "pip3", "pkill", "pnpm", "printf", "ps", "pwd", "readlink", "realpath", "rg", "rm",
+    "kill", "killall", "less", "ln", "ls", "man", "md5sum", "mkdir", "more", "mv", "nl", "od",
+    "pacman", "pgrep", "pip", "pip3", "pkill", "printf", "ps", "pwd", "readlink", "realpath", "rg", "rm",
     "rmdir", "rustc", "scp", "sed", "seq", "sha256sum", "sleep", "sort", "stat", "strings", "tail", "tar", "tee",
     "test", "touch", "tr", "tree", "truncate", "type", "uname", "uniq", "unzip", "wc", "wget", "whereis", "which",
-    "whoami", "xxd", "yarn", "yum", "zip",
+    "whoami", "xxd", "yum", "zip",
 ];
 
 /// Programs that print or copy the content of their file arguments.

@@ -2,6 +2,7 @@
 
 mod options;
 
+use super::targets::option_values;
 use super::word::WordPiece;
 use super::{ShellWord, SimpleCommand, UnclearReason, programs};
 use options::{ENV, WRAPPERS, WrapperSpec, XARGS, skip_options};
@@ -46,6 +47,10 @@ pub(crate) fn wrapped_commands(simple: &SimpleCommand) -> WrappedCommands {
             ..after_options(simple)
         },
         "trap" => trap(simple),
+        // Their input is run later.
+        "at" | "batch" | "crontab" if !has_word(simple, "-l") => runs_input(&name),
+        "make" | "gmake" if reads_makefile_from_input(simple) => runs_input(&name),
+        "source" | "." if !simple.words.get(1).is_some_and(is_file) => runs_input(&name),
         "alias" => alias(simple),
         "su" | "script" | "flock" | "runuser" | "nix-shell" | "nix" => text_option(simple, &name),
         "find" | "gfind" => finder(simple, FIND_RUNS, &[";", "+"]),
@@ -73,6 +78,31 @@ fn hidden(name: &str) -> WrappedCommands {
     }
 }
 
+fn runs_input(name: &str) -> WrappedCommands {
+    WrappedCommands {
+        unclear: vec![UnclearReason::Input(name.to_owned())],
+        ..only_itself()
+    }
+}
+
+fn has_word(simple: &SimpleCommand, wanted: &str) -> bool {
+    simple.words.iter().any(|word| word.plain().as_deref() == Some(wanted))
+}
+
+/// `make -f-`, `make -f -` and `make --file=/dev/stdin`.
+fn reads_makefile_from_input(simple: &SimpleCommand) -> bool {
+    let values = option_values(simple, &["-f", "--file", "--makefile"]);
+    values
+        .iter()
+        .any(|value| !is_file(value) || value.plain().as_deref() == Some("-"))
+}
+
+/// Whether a word is the name of a file, and not of an open descriptor.
+fn is_file(word: &ShellWord) -> bool {
+    let is_descriptor = |path: &String| path.starts_with("/dev/") || path.starts_with("/proc/");
+    word.plain().is_some_and(|path| !is_descriptor(&path))
+}
+
 /// The command that begins at this word.
 fn from(simple: &SimpleCommand, at: usize) -> SimpleCommand {
     SimpleCommand {
@@ -88,6 +118,8 @@ fn plain(simple: &SimpleCommand, wrapper: &WrapperSpec) -> WrappedCommands {
     }
     match skip_options(simple, wrapper) {
         None => hidden(wrapper.name),
+        // `xargs nice` runs its input.
+        Some(at) if at + wrapper.skip >= simple.words.len() && simple.open_ended => hidden(wrapper.name),
         Some(at) if at + wrapper.skip >= simple.words.len() => only_itself(),
         Some(at) => {
             let mut inner = from(simple, at + wrapper.skip);
@@ -157,6 +189,7 @@ fn env(simple: &SimpleCommand) -> WrappedCommands {
         at += 1;
     }
     if at >= simple.words.len() {
+        unclear.extend(simple.open_ended.then(|| UnclearReason::Dynamic("env".into())));
         return WrappedCommands {
             unclear,
             ..only_itself()
