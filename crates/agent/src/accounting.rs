@@ -1,6 +1,6 @@
 //! Usage and cost of a session: totals, the request ledger, and the requests of tools and subtasks.
 
-use crate::measurement::store_stream;
+use crate::measurement::{StoredInputs, store_settings, store_stream};
 use crate::request_ledger::RequestLedger;
 use crate::session::{Environment, Session};
 use crate::subtasks::running::SubtaskUsage;
@@ -16,6 +16,7 @@ pub(crate) struct Accounting {
     /// Requests and cost since the user last confirmed to continue.
     pub(crate) since_confirmation: Totals,
     pub(crate) ledger: RequestLedger,
+    pub(crate) inputs: StoredInputs,
 }
 
 impl Accounting {
@@ -24,6 +25,7 @@ impl Accounting {
             totals,
             since_confirmation: Totals::default(),
             ledger: RequestLedger::default(),
+            inputs: StoredInputs::default(),
         }
     }
 
@@ -110,6 +112,7 @@ impl Session {
             (record.sections, record.prompt) = (sections, Some(prompt));
             record.facts.body = request.trace.body();
             record.facts.stream = store_stream(&request.trace, store);
+            record.facts.inputs = store_settings(&request.trace, &info, store);
         }
         self.accounting.record(&self.env, record);
     }
@@ -132,7 +135,10 @@ impl Session {
 
     /// Records the request of a reply, complete or not.
     pub(crate) fn record_reply(&mut self, reply: &StreamingReply, outcome: RequestEnd) {
-        let facts = self.request_facts(reply, &reply.reply.clone().into_message());
+        let facts = RequestFacts {
+            inputs: self.store_inputs(&reply.trace),
+            ..self.request_facts(reply, &reply.reply.clone().into_message())
+        };
         let Session {
             env,
             conversation,

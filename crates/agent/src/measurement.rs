@@ -4,10 +4,12 @@ use crate::session::{Session, StartedCall};
 use crate::turn::approval::CallProgress;
 use crate::turn::calls::FinishedCall;
 use crate::turn::request::StreamingReply;
-use model::{Message, Part, ToolOutcome};
+use model::{Info, Message, Part, ToolOutcome, ToolSpec, WireTrace};
+use policy::Mode;
+use prompt::{CallProtocol, RequestInputs, SystemPromptFacts};
 use session::{
-    ApprovalOutcome, Body, CallEnd, CallRecord, CommandExit, EditFact, Item, ItemId, LineCounts, RequestFacts, Store,
-    Time, TurnEnd, TurnIntent, TurnRecord,
+    ApprovalOutcome, BlobId, Body, CallEnd, CallRecord, CommandExit, EditFact, Item, ItemId, LineCounts, RequestFacts,
+    Store, Time, TurnEnd, TurnIntent, TurnRecord,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,6 +20,27 @@ use tool::UnsavedChange;
 const MAX_COUNTED_BYTES: usize = 1 << 20;
 /// Lines of further files of a call are not counted.
 const MAX_COUNTED_FILES: usize = 50;
+
+/// What the system prompt was rendered from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PromptSource {
+    pub(crate) facts: Option<Arc<SystemPromptFacts>>,
+    pub(crate) appended: Vec<String>,
+    pub(crate) deferred: Vec<String>,
+}
+
+/// The stored inputs of the last request. They rarely change.
+#[derive(Default)]
+pub(crate) struct StoredInputs {
+    facts: Option<Arc<SystemPromptFacts>>,
+    mode: String,
+    model: String,
+    tools: Option<Arc<[ToolSpec]>>,
+    budget: Option<u64>,
+    window: u64,
+    settings: Option<Arc<str>>,
+    blob: Option<BlobId>,
+}
 
 /// The progress of a turn.
 #[derive(Debug, Clone)]
@@ -108,6 +131,54 @@ impl Session {
         }
     }
 
+    /// Stores what the last request was built from, unless it is the same as for the request before.
+    pub(crate) fn store_inputs(&mut self, trace: &WireTrace) -> Option<BlobId> {
+        let Session {
+            env, turn, accounting, ..
+        } = self;
+        let settings = trace.settings()?;
+        let facts = turn.prompt_source.facts.clone()?;
+        let (info, frame) = (turn.model.info(), &turn.frame);
+        let budget = frame.budget.map(|budget| budget.tokens);
+        let stored = &accounting.inputs;
+        let is_same = stored.facts.as_ref().is_some_and(|known| Arc::ptr_eq(known, &facts))
+            && stored
+                .tools
+                .as_ref()
+                .is_some_and(|known| Arc::ptr_eq(known, &frame.tools))
+            && stored.settings.as_ref().is_some_and(|known| *known == settings)
+            && (&stored.mode, &stored.model) == (&turn.mode.name, &info.name())
+            && (stored.budget, stored.window) == (budget, info.limits.window);
+        if is_same && stored.blob.is_some() {
+            return stored.blob.clone();
+        }
+        let inputs = RequestInputs {
+            source: SystemPromptFacts::clone(&facts),
+            mode: turn.mode.clone(),
+            model: info.clone(),
+            tools: match frame.protocol {
+                CallProtocol::Native => Vec::new(),
+                CallProtocol::Xml => frame.tools.to_vec(),
+            },
+            deferred: turn.prompt_source.deferred.clone(),
+            appended: turn.prompt_source.appended.clone(),
+            budget,
+            wire: Some(settings.to_string()),
+        };
+        let blob = env.config.store.put_blob(serde_json::to_vec(&inputs).ok()?.into());
+        accounting.inputs = StoredInputs {
+            facts: Some(facts),
+            mode: turn.mode.name.clone(),
+            model: info.name(),
+            tools: Some(Arc::clone(&frame.tools)),
+            budget,
+            window: info.limits.window,
+            settings: Some(settings),
+            blob: Some(blob.clone()),
+        };
+        Some(blob)
+    }
+
     /// Measures a call before its result is appended.
     pub(crate) fn measure_call(&self, call: &FinishedCall, started: Option<&StartedCall>, item: ItemId) -> CallRecord {
         let progress = started.map(|started| started.progress.as_ref());
@@ -145,9 +216,24 @@ impl Session {
 }
 
 /// Stores the recorded bytes of a reply.
-pub(crate) fn store_stream(trace: &model::WireTrace, store: &dyn Store) -> Option<session::BlobId> {
+pub(crate) fn store_stream(trace: &WireTrace, store: &dyn Store) -> Option<BlobId> {
     let stream = trace.take_stream()?;
     Some(store.put_blob(serde_json::to_vec(&stream).ok()?.into()))
+}
+
+/// Stores the settings that determine the body of a request outside of the conversation.
+pub(crate) fn store_settings(trace: &WireTrace, info: &Info, store: &dyn Store) -> Option<BlobId> {
+    let inputs = RequestInputs {
+        source: SystemPromptFacts::default(),
+        mode: Mode::default(),
+        model: info.clone(),
+        tools: Vec::new(),
+        deferred: Vec::new(),
+        appended: Vec::new(),
+        budget: None,
+        wire: Some(trace.settings()?.to_string()),
+    };
+    Some(store.put_blob(serde_json::to_vec(&inputs).ok()?.into()))
 }
 
 /// Counts the changed files and lines of a call.

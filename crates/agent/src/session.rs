@@ -5,7 +5,7 @@ use crate::accounting::Accounting;
 use crate::conversation::Conversation;
 use crate::events::EventSender;
 use crate::inbox::Inbox;
-use crate::measurement::TurnProgress;
+use crate::measurement::{PromptSource, TurnProgress};
 use crate::shared_budget::SharedBudget;
 use crate::subtasks::SubtaskSpawner;
 use crate::subtasks::running::RunningSubtasks;
@@ -73,6 +73,8 @@ pub(crate) struct Turn {
     pub(crate) frame: RequestFrame,
     /// The tools that requests list, unless the model is small.
     tools: Arc<[ToolSpec]>,
+    /// What the system prompt was rendered from, and the blocks that were added to it.
+    pub(crate) prompt_source: PromptSource,
     /// The call syntax of models that write calls in their text.
     pub(crate) grammar: Arc<CallGrammar>,
     /// The reply being received.
@@ -184,6 +186,7 @@ impl Turn {
             overridden_model: None,
             mode,
             tools,
+            prompt_source: PromptSource::default(),
             grammar: Arc::default(),
             reply: None,
             running: JoinSet::new(),
@@ -214,6 +217,11 @@ impl Turn {
             listed: &self.frame.tools,
             deferred: &deferred,
         });
+        self.prompt_source = PromptSource {
+            facts: rendered.facts.clone(),
+            appended: rendered.appended().iter().map(|block| block.to_string()).collect(),
+            deferred: deferred.iter().map(|name| (*name).to_owned()).collect(),
+        };
         self.frame.system = rendered.blocks;
         self.frame.protocol = CallProtocol::of(self.model.info());
         self.grammar = Arc::new(call_grammar(tools));

@@ -1,7 +1,7 @@
 //! Generates the title of a session concurrently with the first turn.
 
 use crate::TitleRequests;
-use crate::measurement::store_stream;
+use crate::measurement::{store_settings, store_stream};
 use crate::session::{Environment, Session};
 use futures::StreamExt as _;
 use model::{Chunk, Info, Model, Reply, Request, Stop, Usage};
@@ -98,6 +98,7 @@ impl Session {
         (record.sections, record.prompt) = (sections, Some(prompt));
         record.facts.body = request.trace.body();
         record.facts.stream = store_stream(&request.trace, store.as_ref());
+        record.facts.inputs = store_settings(&request.trace, &info, store.as_ref());
         accounting.record(env, record);
         env.events.send_queued().await;
         if let Some(title) = title {

@@ -11,6 +11,7 @@ mod mcp;
 mod open;
 mod predict;
 mod prompt;
+mod replay;
 mod rules;
 mod run;
 mod stats;
@@ -28,6 +29,7 @@ pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub(crate) use open::OpenArgs;
 pub(crate) use predict::{PredictArgs, PredictCommand, PredictEvalArgs};
 pub(crate) use prompt::{PromptShowArgs, PromptSubcommand};
+pub(crate) use replay::ReplayArgs;
 pub(crate) use rules::{ModesArgs, PermissionsCommand, PermissionsTestArgs, RuleEffect, TrustArgs};
 pub(crate) use run::{ResumeArgs, RunArgs, TurnArgs};
 pub(crate) use stats::{StatsArgs, StatsGrouping};
@@ -124,6 +126,8 @@ pub(crate) enum CliCommand {
     },
     /// Show statistics: tokens, times, tools, edits and how much of them remained
     Stats(StatsArgs),
+    /// Build the requests of a session again, unchanged or with a change, and compare them
+    Replay(ReplayArgs),
     /// Show and change the configuration
     Config {
         #[command(subcommand)]

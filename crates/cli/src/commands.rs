@@ -27,6 +27,7 @@ pub(crate) mod permissions;
 mod predict;
 mod prompt;
 mod prompts;
+mod replay;
 mod resume;
 pub(crate) mod rewind;
 pub(crate) mod run;
@@ -118,6 +119,7 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Cost(args) => block_on(cost::cost(&args, global, env)),
         CliCommand::Eval(args) => block_on(eval::eval(*args, global, env)),
         CliCommand::Canary { command } => block_on(canary::canary(command, global, env)),
+        CliCommand::Replay(args) => block_on(replay::replay_session(&args, global, env)),
         CliCommand::Stats(args) => block_on(stats::stats(&args, global, env)),
         CliCommand::Config { command } => block_on(config::config(command.as_ref(), global, env)),
         CliCommand::Permissions { command } => permissions::permissions(command.as_ref(), global, env),

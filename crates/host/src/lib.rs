@@ -27,6 +27,7 @@ pub mod program;
 pub mod project;
 pub mod project_context;
 pub mod redaction;
+pub mod replay;
 mod roots;
 mod session_models;
 pub mod sessions;

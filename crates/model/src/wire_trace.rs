@@ -56,6 +56,7 @@ pub struct WireTrace(Arc<Mutex<TraceState>>);
 #[derive(Default)]
 struct TraceState {
     body: Option<SentBody>,
+    settings: Option<Arc<str>>,
     recording: Option<StreamRecording>,
 }
 
@@ -67,9 +68,15 @@ struct StreamRecording {
 }
 
 impl WireTrace {
-    /// Sets the body that is sent.
-    pub fn set_body(&self, body: SentBody) {
-        self.lock().body = Some(body);
+    /// Sets the body that is sent, and the settings of the provider that determine it, as JSON.
+    pub fn set_body(&self, body: SentBody, settings: Arc<str>) {
+        let mut state = self.lock();
+        (state.body, state.settings) = (Some(body), Some(settings));
+    }
+
+    /// The settings that determined the body.
+    pub fn settings(&self) -> Option<Arc<str>> {
+        self.lock().settings.clone()
     }
 
     /// The body, if it was rendered.

@@ -1,6 +1,7 @@
 //! Builds requests from the items of a session.
 
 pub(crate) mod history;
+mod inputs;
 pub(crate) mod layout_cache;
 mod repair;
 mod replay;
@@ -9,6 +10,7 @@ mod snapshot;
 mod token_counts;
 pub(crate) mod view;
 
+pub use inputs::{RebuiltFrame, RequestInputs, SystemPromptFacts, differing_section};
 pub use layout_cache::LayoutCache;
 pub use replay::{replay_messages, request_layout};
 pub use request::{AssembledRequest, RequestFrame, RequestOptions, assemble};

@@ -36,8 +36,9 @@ mod title;
 pub mod tokens;
 
 pub use assembly::{
-    AssembledRequest, LayoutCache, RequestFrame, RequestOptions, RequestSnapshot, assemble, current_elision,
-    elided_items, preview_elision, replay_messages, request_layout, visible_items,
+    AssembledRequest, LayoutCache, RebuiltFrame, RequestFrame, RequestInputs, RequestOptions, RequestSnapshot,
+    SystemPromptFacts, assemble, current_elision, differing_section, elided_items, preview_elision, replay_messages,
+    request_layout, visible_items,
 };
 pub use budget::TokenBudget;
 pub use compaction::{CompactionCut, ContextPressure, KeepRecent, NotesError, message_bytes, pressure_for_window};
@@ -59,8 +60,8 @@ pub use slash_command::{
 pub use small_models::{ProjectFiles, edit_of_only_file, shown_files_note, small_model_tools, unnamed_code_message};
 pub use subtask::{SubtaskKind, notification_message, subtask_section};
 pub use system_prompt::{
-    MAX_RULES_FILE_BYTES, ModelFamily, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile,
-    TemplateOverrides, model_family, system_prompt,
+    MAX_RULES_FILE_BYTES, ModelFamily, PromptEnvironment, RulesFile, SectionPlace, SystemPrompt, SystemPromptInput,
+    TemplateFile, TemplateOverrides, model_family, system_prompt,
 };
 pub use text_calls::{
     CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, WrittenChanges, empty_reply_message,

@@ -176,8 +176,7 @@ pub(crate) fn small_model_prompt(facts: &PromptEnvironment, input: &SystemPrompt
     let rules = crate::budget::cut_middle(&quote_rules(&rules), MAX_RULES);
     for (name, text) in [("small", text), ("instructions", rules)] {
         if !text.is_empty() {
-            rendered.parts.push((name.into(), text.len()));
-            rendered.blocks.push(text.into());
+            rendered.push_block(name, text);
         }
     }
     rendered

@@ -11,18 +11,20 @@ mod render;
 pub use quote::MAX_RULES_FILE_BYTES;
 pub use registry::{ModelFamily, model_family};
 
-use crate::CallProtocol;
 use crate::small_models::small_model_prompt;
+use crate::{CallProtocol, SystemPromptFacts};
 use conditions::SectionConditions;
 use model::{Info, ToolSpec};
 use policy::Mode;
 use registry::{SectionBlock, SectionRegistry};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Facts about the environment in the system prompt.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PromptEnvironment {
     /// Such as `linux x86_64`.
     pub platform: String,
@@ -47,7 +49,7 @@ pub struct PromptEnvironment {
 }
 
 /// The text of a rules file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RulesFile {
     /// Its path, as shown to the model.
     pub path: PathBuf,
@@ -69,7 +71,8 @@ pub struct SystemPromptInput<'a> {
 }
 
 /// Templates of the user.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TemplateOverrides {
     /// By template name; `{{> original}}` includes the replaced text.
     pub templates: BTreeMap<String, TemplateFile>,
@@ -78,7 +81,7 @@ pub struct TemplateOverrides {
 }
 
 /// A template file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateFile {
     /// Its path.
     pub path: PathBuf,
@@ -93,8 +96,42 @@ pub struct SystemPrompt {
     pub blocks: Vec<Arc<str>>,
     /// The name and size in bytes of each section, in order.
     pub parts: Vec<(String, usize)>,
+    /// Where each section is in the blocks, in order.
+    pub places: Vec<SectionPlace>,
     /// Errors in user templates, with file and line. The built-in templates are used instead.
     pub problems: Vec<String>,
+    /// What it was rendered from.
+    pub facts: Option<Arc<SystemPromptFacts>>,
+}
+
+/// The place of a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionPlace {
+    /// The section.
+    pub name: String,
+    /// The index of its block.
+    pub block: usize,
+    /// Its first byte in the block.
+    pub start: usize,
+}
+
+impl SystemPrompt {
+    /// Adds a section that is a block of its own.
+    pub(crate) fn push_block(&mut self, name: &str, text: String) {
+        self.parts.push((name.into(), text.len()));
+        self.places.push(SectionPlace {
+            name: name.into(),
+            block: self.blocks.len(),
+            start: 0,
+        });
+        self.blocks.push(text.into());
+    }
+
+    /// The blocks that were added after rendering.
+    pub fn appended(&self) -> &[Arc<str>] {
+        let rendered = self.places.last().map_or(0, |place| place.block + 1);
+        self.blocks.get(rendered..).unwrap_or_default()
+    }
 }
 
 /// Maximum bytes of a whole-prompt override. A cut is noted.
@@ -104,6 +141,19 @@ const WHOLE_BYTES: usize = 64 * 1024;
 ///
 /// Templates are compiled for one rendering and then dropped: a session renders when its mode, model or rules change.
 pub fn system_prompt(
+    facts: &PromptEnvironment,
+    input: &SystemPromptInput<'_>,
+    overrides: &TemplateOverrides,
+) -> SystemPrompt {
+    let mut rendered = render_blocks(facts, input, overrides);
+    rendered.facts = Some(Arc::new(SystemPromptFacts {
+        environment: facts.clone(),
+        overrides: overrides.clone(),
+    }));
+    rendered
+}
+
+fn render_blocks(
     facts: &PromptEnvironment,
     input: &SystemPromptInput<'_>,
     overrides: &TemplateOverrides,
@@ -133,6 +183,11 @@ pub fn system_prompt(
             if !text.is_empty() {
                 text.push_str(section.glue.as_deref().unwrap_or("\n\n"));
             }
+            rendered.places.push(SectionPlace {
+                name: section.name.clone(),
+                block: rendered.blocks.len(),
+                start: text.len(),
+            });
             text.push_str(&section_text);
             rendered.parts.push((section.name.clone(), section_text.len()));
         }
@@ -159,8 +214,7 @@ fn whole_override(facts: &PromptEnvironment, input: &SystemPromptInput<'_>, whol
     let rules: Vec<RulesFile> = facts.rules.iter().chain(&facts.mode_rules).cloned().collect();
     for (name, text) in [("whole", body), ("instructions", quote::quote_rules(&rules))] {
         if !text.is_empty() {
-            rendered.parts.push((name.into(), text.len()));
-            rendered.blocks.push(text.into());
+            rendered.push_block(name, text);
         }
     }
     rendered

@@ -6,6 +6,7 @@ use crate::error_mapping;
 use crate::google::{GoogleAuth, TokenCache, fetch_token};
 use crate::http::{HttpResponse, RequestBody, ResponseBody, USER_AGENT, is_loopback, parse_url, with_address};
 use crate::presets::{Hosting, presets};
+use crate::recorded_body::{BodySettings, body_digest};
 use crate::reply_stream::{ByteStream, ReplyLimits, ReplyStream};
 use crate::settings::ProviderSettings;
 use crate::wire::{self, anthropic};
@@ -15,7 +16,7 @@ use futures::future::BoxFuture;
 use futures::{StreamExt as _, stream};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use model::{Chunk, Error, Info, Model, Request, SentBody, Stream, Wire, WireTrace};
+use model::{Chunk, Error, Info, Model, Request, Stream, Wire, WireTrace};
 use reqwest::Url;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -56,6 +57,8 @@ struct HttpModelInner {
     is_vendors_own: bool,
     headers: HeaderMap,
     caches: Mutex<Vec<(Option<Arc<str>>, WireCache)>>,
+    /// What determines the body of a request, as JSON.
+    body_settings: Arc<str>,
     token: TokenCache,
 }
 
@@ -65,7 +68,9 @@ impl HttpModelInner {
         let text = format!("{}{}", base.trim_end_matches('/'), wire::path(&info, &settings));
         let url = parse_url(&settings, &text)?;
         let headers = headers(&settings, &url)?;
+        let body_settings = serde_json::to_string(&BodySettings::of(&info, &settings)).unwrap_or_default();
         Ok(HttpModelInner {
+            body_settings: body_settings.into(),
             info,
             settings,
             is_vendors_own: is_vendor_host(&url),
@@ -96,7 +101,10 @@ impl HttpModelInner {
             let mut sending = std::pin::pin!(transport.pool.send(&route, &self.url, post));
             let first = futures::poll!(&mut sending);
             // While the request is under way: it must not wait for this.
-            trace.set_body(digest(&body));
+            trace.set_body(
+                body_digest(body.iter().map(|piece| &**piece)),
+                Arc::clone(&self.body_settings),
+            );
             match first {
                 Poll::Ready(response) => response,
                 Poll::Pending => sending.await,
@@ -320,20 +328,6 @@ impl HttpModelInner {
             error_mapping::redact(&mut error, &secret);
         }
         error
-    }
-}
-
-/// The length and the digest of a body.
-fn digest(body: &[Bytes]) -> SentBody {
-    let mut context = ring::digest::Context::new(&ring::digest::SHA256);
-    for piece in body {
-        context.update(piece);
-    }
-    let mut sha256 = [0; 32];
-    sha256.copy_from_slice(context.finish().as_ref());
-    SentBody {
-        bytes: body.iter().map(|piece| piece.len() as u64).sum(),
-        sha256,
     }
 }
 

@@ -16,6 +16,7 @@ mod http;
 mod image;
 pub mod presets;
 mod prompt_size;
+mod recorded_body;
 mod reply_stream;
 mod settings;
 mod sse;
@@ -31,6 +32,7 @@ pub use google::{GoogleAuth, GoogleOptions, GoogleSettings};
 pub use http::tls_config;
 pub use image::{GeneratedImage, ImageModel, ImageRequest, default_image_model};
 pub use presets::Quirks;
+pub use recorded_body::{BodySettings, body_digest};
 pub use settings::{ProviderSettings, STALL_TIMEOUT, Secret};
 
 use bytes::Bytes;
