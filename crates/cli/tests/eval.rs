@@ -357,6 +357,65 @@ async fn a_harbor_task_without_container_is_evaluated() {
 }
 
 #[tokio::test]
+#[allow(clippy::disallowed_methods, reason = "git creates the checkout")]
+async fn exercises_and_instances_of_other_suites_are_evaluated() {
+    let exercise = "suite/python/exercises/practice/add";
+    let instance = json!({"instance_id": "o__r-1", "repo": "o/r", "base_commit": "HEAD", "problem_statement": "It prints 1.",
+        "patch": "--- a/a.sh\n+++ b/a.sh\n@@ -1 +1 @@\n-echo 1\n+echo 2\n",
+        "test_patch": "--- /dev/null\n+++ b/t.sh\n@@ -0,0 +1 @@\n+test \"$(sh a.sh)\" = 2\n",
+        "FAIL_TO_PASS": "[]", "PASS_TO_PASS": "[]", "test_cmd": "sh t.sh"});
+    let path = |name: &str| format!("{exercise}/{name}");
+    let project = Project::new(&[
+        (path(".meta/config.json").as_str(), r#"{"files": {"solution": ["add.py"], "test": ["add_test.py"], "example": [".meta/example.py"]}}"#),
+        (path(".meta/example.py").as_str(), "def add(a, b):\n    return a + b\n"),
+        (path(".docs/instructions.md").as_str(), "Add two numbers.\n"),
+        (path("add.py").as_str(), "def add(a, b):\n    pass\n"),
+        (
+            path("add_test.py").as_str(),
+            "import unittest\nfrom add import add\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(add(1, 2), 3)\n",
+        ),
+        ("instances.jsonl", instance.to_string().as_str()),
+        ("checkouts/r/a.sh", "echo 1\n"),
+    ])
+    .unwrap();
+    for words in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "1"]] {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(project.path("checkouts/r"))
+            .args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+        assert!(git.args(words).output().unwrap().status.success(), "{words:?}");
+    }
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().current_dir(project.root());
+    for (suite, id, agent) in [
+        (
+            "suite",
+            "python/add",
+            "x=test ! -e add_test.py && printf 'def add(a, b):\\n    return a + b\\n' > add.py; true",
+        ),
+        (
+            "instances.jsonl",
+            "o__r-1",
+            "x=test ! -e t.sh && echo 'echo 2' > a.sh; true",
+        ),
+    ] {
+        let out = format!("out-{id}").replace('/', "-");
+        let hew = hew
+            .clone()
+            .args(["eval", suite, "--out", &out, "--checkouts", "checkouts"]);
+        let listed = hew.clone().arg("--list").run().await.unwrap();
+        assert!(listed.stdout.starts_with(id), "{}{}", listed.stdout, listed.stderr);
+        let verified = hew.clone().arg("--verify").run().await.unwrap();
+        assert!(
+            verified.stdout.contains("1 of 1 tasks are valid"),
+            "{}{}",
+            verified.stdout,
+            verified.stderr
+        );
+        let (_, report) = finished(hew.args(["--agent", agent])).await;
+        assert_eq!(report["configurations"][0]["solved"], 1, "{suite}");
+    }
+}
+
+#[tokio::test]
 async fn wrong_requests_are_explained() {
     let server = Server::start(Script::new()).await.unwrap();
     let project = numbered_suite(1);

@@ -94,18 +94,20 @@ impl SuiteRun {
             results.declare(configuration)?;
         }
         let keys = self.keys();
-        let is_done = |key: &&AttemptKey| match results.get(key) {
+        let is_done = |(_, key): &(usize, &AttemptKey)| match results.get(key) {
             Some(attempt) => !(self.retry_errors && attempt.outcome == AttemptOutcome::Error),
             None => false,
         };
-        let (done, pending): (Vec<&AttemptKey>, Vec<&AttemptKey>) = keys.iter().partition(is_done);
+        // The number of an attempt, and with it the path of its folder, does not depend on interruptions.
+        let numbered = keys.iter().enumerate();
+        let (done, pending): (Vec<(usize, &AttemptKey)>, Vec<(usize, &AttemptKey)>) = numbered.partition(is_done);
         let is_solved = |attempt: &Attempt| attempt.outcome == AttemptOutcome::Solved;
         let mut progress = EvaluationProgress {
             done: done.len(),
             total: keys.len(),
             solved: done
                 .iter()
-                .filter(|key| results.get(key).is_some_and(is_solved))
+                .filter(|(_, key)| results.get(key).is_some_and(is_solved))
                 .count(),
             attempt: None,
         };
@@ -114,7 +116,7 @@ impl SuiteRun {
             self.settings.clean()?;
             self.settings.clone_repositories(&self.tasks).await?;
         }
-        let attempts = pending.into_iter().enumerate().filter_map(|(number, key)| {
+        let attempts = pending.into_iter().filter_map(|(number, key)| {
             let task = self.tasks.iter().find(|task| task.id == key.task)?;
             let configuration = self
                 .configurations
