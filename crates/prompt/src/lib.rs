@@ -64,7 +64,7 @@ pub use system_prompt::{
     TemplateFile, TemplateOverrides, model_family, system_prompt,
 };
 pub use text_calls::{
-    CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, WrittenChanges, empty_reply_message,
-    resembles_call, unusable_call_message, written_calls, written_changes,
+    AMBIGUOUS_CALL, CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, WrittenChanges,
+    empty_reply_message, resembles_call, unusable_call_message, written_calls, written_changes,
 };
 pub use title::{clean_title, plain_title, title_request};

@@ -1,19 +1,21 @@
 //! How a model calls tools: natively, or in the text of its reply.
 
 mod catalogue;
-
+mod fences;
 mod grammar;
 mod hermes;
 mod parser;
+mod readings;
 mod render;
 mod syntax;
 mod tags;
+mod text_call;
 mod value;
 mod written;
 mod written_edits;
 
 pub use grammar::CallGrammar;
-pub use parser::TextCallParser;
+pub use parser::{AMBIGUOUS_CALL, TextCallParser};
 pub use written::{CallPlacement, WrittenCall, resembles_call, written_calls};
 pub use written_edits::{WrittenChanges, written_changes};
 

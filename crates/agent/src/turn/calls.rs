@@ -337,6 +337,9 @@ async fn execute(
 }
 
 fn malformed_message(raw: &str, in_text: bool) -> String {
+    if raw.ends_with(prompt::AMBIGUOUS_CALL) {
+        return "This call can be read in several ways, because the text of a parameter contains closing tags of the call. Nothing was done. Send only one call, with the parameter that contains tags last and `path` first; or make the change in parts, so that no part contains the closing tag of its own parameter.".into();
+    }
     if in_text {
         return "This call was cut off before its end. Nothing was done. Write the whole call again; if it was too long, split it into smaller calls.".into();
     }

@@ -19,6 +19,20 @@ pub(super) fn parse(text: &str) -> Option<(String, Map<String, Value>)> {
     Some((call.name, call.input))
 }
 
+/// Whether a text ends inside a JSON string.
+pub(super) fn ends_in_string(text: &str) -> bool {
+    let (mut is_inside, mut is_escaped) = (false, false);
+    for letter in text.chars() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_inside => is_escaped = true,
+            '"' => is_inside = !is_inside,
+            _ => {}
+        }
+    }
+    is_inside
+}
+
 /// The calls of a value: an object, a list of objects, or an object with such a list.
 pub(super) fn calls_in(value: Value, read: &dyn Fn(Map<String, Value>) -> Option<WrittenCall>) -> Vec<WrittenCall> {
     match value {

@@ -4,15 +4,23 @@
 //! `<tool_call>` (see `hermes.rs`). Text may be split anywhere. Text that only looks like a call stays text: an unknown
 //! tag, a tag in inline code, a tag without a parameter. In a value only its own closing tag is significant, so that
 //! code needs no escaping; in a multi-line value, the closing tag counts only if the call continues or ends after it.
+//! Where a value ends is a guess while text arrives; `readings.rs` checks it at the end of the reply, and only then are
+//! calls complete. A call in a code fence is text.
 
+use super::fences::FenceTracker;
 use super::grammar::{CallGrammar, ParameterKind};
+use super::readings::{self, CallReading, StreamedCall};
 use super::syntax::{CallStart, CallSyntax, call_start};
 use super::tags::{TagMatch, closing, opening, overlap, word};
-use super::value::{ParameterValue, quoted};
+use super::text_call::TextCall;
+use super::value::ParameterValue;
 use super::{RESULT, WIRE, hermes, render};
 use model::{CallId, Chunk, ChunkPart, ReplayData, Stop};
 use serde_json::{Map, json};
 use std::sync::Arc;
+
+/// Ends the input of a call that can be read in several ways, so that it is not valid.
+pub const AMBIGUOUS_CALL: &str = "<ambiguous>";
 
 /// Tags around reasoning.
 const THINKING: [&str; 2] = ["think", "thinking"];
@@ -34,6 +42,16 @@ pub struct TextCallParser {
     /// Whether text, a call or tagged reasoning came before.
     wrote: bool,
     ended: bool,
+    fences: FenceTracker,
+    /// All text so far, and the position of the current step in it.
+    seen: String,
+    at: usize,
+    /// Where the reply ends: at its end, or where the model invents a result.
+    limit: usize,
+    /// Calls whose ends are not confirmed yet.
+    made: Vec<TextCall>,
+    /// Text after the last call: it may be part of its last value.
+    after: String,
 }
 
 #[derive(Debug)]
@@ -48,22 +66,6 @@ enum ParserState {
     Json(String),
     /// The model invents results: the rest is ignored.
     Over,
-}
-
-/// A call that is being parsed.
-#[derive(Debug)]
-struct TextCall {
-    id: CallId,
-    name: String,
-    form: CallSyntax,
-    /// As the model wrote it.
-    raw: String,
-    /// As emitted.
-    json: String,
-    /// Whether nothing comes before it.
-    first: bool,
-    /// Parameters that are emitted at the end, because they may come in several parts.
-    later: Map<String, serde_json::Value>,
 }
 
 /// Classification of a `<`.
@@ -103,6 +105,12 @@ impl TextCallParser {
             last: None,
             wrote: false,
             ended: false,
+            fences: FenceTracker::default(),
+            seen: String::new(),
+            at: 0,
+            limit: 0,
+            made: Vec::new(),
+            after: String::new(),
         }
     }
 
@@ -111,6 +119,10 @@ impl TextCallParser {
         match chunk {
             Chunk::Text(text) => {
                 self.held.push_str(&text);
+                self.seen.push_str(&text);
+                if !matches!(self.state, ParserState::Over) {
+                    self.limit = self.seen.len();
+                }
                 self.run(out);
             }
             Chunk::Stop(stop) => {
@@ -136,6 +148,7 @@ impl TextCallParser {
         if matches!(self.state, ParserState::Text) {
             let held = std::mem::take(&mut self.held);
             self.emit_text(&held, out);
+            self.flush_after(out);
             let space = std::mem::take(&mut self.space);
             if !space.is_empty() {
                 out.push(Chunk::Text(space));
@@ -143,10 +156,18 @@ impl TextCallParser {
         }
     }
 
+    fn flush_after(&mut self, out: &mut Vec<Chunk>) {
+        if !self.after.is_empty() {
+            out.push(Chunk::Text(std::mem::take(&mut self.after)));
+        }
+    }
+
     fn run(&mut self, out: &mut Vec<Chunk>) {
         let held = std::mem::take(&mut self.held);
+        let base = self.seen.len() - held.len();
         let mut at = 0;
         loop {
+            self.at = base + at;
             let state = std::mem::replace(&mut self.state, ParserState::Over);
             let rest = &held[at..];
             let step = match state {
@@ -180,9 +201,13 @@ impl TextCallParser {
         match std::mem::replace(&mut self.state, ParserState::Text) {
             ParserState::Text | ParserState::Thinking(_) | ParserState::Json(_) | ParserState::Over => {}
             // It ends between parameters: only the last tag is missing.
-            ParserState::Call(call) if whole => self.end(call, out),
-            ParserState::Call(call) | ParserState::Value(call, _) => TextCallParser::break_off(call, out),
+            ParserState::Call(call) if whole => self.made.push(call),
+            ParserState::Call(call) | ParserState::Value(call, _) => {
+                self.settle(out);
+                TextCallParser::break_off(call, out);
+            }
         }
+        self.settle(out);
         match stop {
             Stop::End if self.calls > 0 => Stop::ToolUse,
             stop => stop,
@@ -191,13 +216,17 @@ impl TextCallParser {
 
     /// Emits text except for its trailing whitespace.
     fn emit_text(&mut self, text: &str, out: &mut Vec<Chunk>) {
+        self.fences.push(text);
         let words = text.trim_end();
         if let Some(last) = words.chars().next_back() {
             let mut emitted = std::mem::take(&mut self.space);
             emitted.push_str(words);
             self.last = Some(last);
             self.wrote = true;
-            out.push(Chunk::Text(emitted));
+            match self.made.is_empty() {
+                true => out.push(Chunk::Text(emitted)),
+                false => self.after.push_str(&emitted),
+            }
         }
         self.space.push_str(&text[words.len()..]);
     }
@@ -216,15 +245,18 @@ impl TextCallParser {
                 ParseStep::Go(place + 1, ParserState::Text)
             }
             TagKind::Thinking(name) => ParseStep::Go(place + name.len() + 2, ParserState::Thinking(name)),
-            TagKind::Result => ParseStep::Go(rest.len(), ParserState::Over),
+            TagKind::Result => {
+                self.limit = self.at + place;
+                ParseStep::Go(rest.len(), ParserState::Over)
+            }
             TagKind::Json => ParseStep::Go(place + hermes::OPEN.len(), ParserState::Json(String::new())),
             TagKind::Call(name, form, bytes) => {
-                let call = self.begin(name, form, &tag[..bytes], out);
+                let call = self.begin(name, form, (place, &tag[..bytes]), out);
                 ParseStep::Go(place + bytes, ParserState::Call(call))
             }
             TagKind::Whole(name, bytes) => {
-                let call = self.begin(name, CallSyntax::Tags, &tag[..bytes], out);
-                self.end(call, out);
+                let call = self.begin(name, CallSyntax::Json, (place, &tag[..bytes]), out);
+                self.made.push(call);
                 ParseStep::Go(place + bytes, ParserState::Text)
             }
         }
@@ -241,15 +273,15 @@ impl TextCallParser {
                 return TagKind::Open;
             }
         }
-        // In inline code it is a quotation, not a call.
-        let in_code = self.last == Some('`') && self.space.is_empty();
+        // In code it is a quotation, not a call.
+        let in_code = self.last == Some('`') && self.space.is_empty() || self.fences.is_open();
         match call_start(text) {
-            CallStart::Json => return TagKind::Json,
+            CallStart::Json if !in_code => return TagKind::Json,
             CallStart::Maybe => return TagKind::Open,
-            CallStart::Call(name, bytes) if self.grammar.has(name) && !in_code => {
-                return TagKind::Call(name.into(), CallSyntax::Function, bytes);
+            CallStart::Call(name, form, bytes) if self.grammar.has(name) && !in_code => {
+                return TagKind::Call(name.into(), form, bytes);
             }
-            CallStart::Call(..) => return TagKind::Plain,
+            CallStart::Json | CallStart::Call(..) => return TagKind::Plain,
             CallStart::No => {}
         }
         let name = word(&text[1..]);
@@ -258,7 +290,7 @@ impl TextCallParser {
             let open = self.grammar.begins(name) || (self.calls > 0 && RESULT.starts_with(name));
             return if open { TagKind::Open } else { TagKind::Plain };
         }
-        if name == RESULT && self.calls > 0 {
+        if name == RESULT && self.calls > 0 && !in_code {
             return TagKind::Result;
         }
         if !self.grammar.has(name) || in_code {
@@ -313,7 +345,8 @@ impl TextCallParser {
     }
 
     fn json(&mut self, mut json: String, rest: &str, out: &mut Vec<Chunk>) -> ParseStep {
-        let end = rest.find(hermes::CLOSE);
+        let is_end = |place: &usize| !hermes::ends_in_string(&format!("{json}{}", &rest[..*place]));
+        let end = rest.match_indices(hermes::CLOSE).map(|(place, _)| place).find(is_end);
         let (inside, bytes) = match end {
             Some(place) => (place, place + hermes::CLOSE.len()),
             None if self.ended => (rest.len(), rest.len()),
@@ -327,16 +360,18 @@ impl TextCallParser {
         let raw = format!("{}{json}{}", hermes::OPEN, &rest[inside..bytes]);
         match hermes::parse(&json) {
             Some((name, input)) if self.grammar.has(&name) => {
-                let mut call = self.begin(name, CallSyntax::Tags, &raw, out);
+                let mut call = self.begin(name, CallSyntax::Json, (0, &raw), out);
                 call.later = input;
-                self.end(call, out);
+                self.made.push(call);
             }
             Some(_) | None => self.emit_text(&raw, out),
         }
         ParseStep::Go(bytes, ParserState::Text)
     }
 
-    fn begin(&mut self, name: String, form: CallSyntax, tag: &str, out: &mut Vec<Chunk>) -> TextCall {
+    /// Starts a call with a tag at a position of the current step.
+    fn begin(&mut self, name: String, form: CallSyntax, tag: (usize, &str), out: &mut Vec<Chunk>) -> TextCall {
+        self.flush_after(out);
         self.calls += 1;
         let id = CallId::from(format!("{}-{}", self.name, self.calls));
         out.push(Chunk::ToolStart {
@@ -347,10 +382,13 @@ impl TextCallParser {
             id,
             name,
             form,
-            raw: std::mem::take(&mut self.space) + tag,
+            raw: std::mem::take(&mut self.space) + tag.1,
             json: String::new(),
             first: !std::mem::replace(&mut self.wrote, true),
             later: Map::new(),
+            names: Vec::new(),
+            start: self.at + tag.0,
+            is_cut: false,
         };
         call.emit_input("{", out);
         call
@@ -367,7 +405,7 @@ impl TextCallParser {
         match call.form.closing(rest, &call.name) {
             TagMatch::Yes(bytes) => {
                 call.raw.push_str(&rest[..bytes]);
-                self.end(call, out);
+                self.made.push(call);
                 return ParseStep::Go(place + bytes, ParserState::Text);
             }
             TagMatch::Maybe if !self.ended => return ParseStep::Wait(place, ParserState::Call(call)),
@@ -375,11 +413,11 @@ impl TextCallParser {
         }
         match call_start(rest) {
             // Another call begins: the end of this one is missing.
-            CallStart::Call(..) if call.form == CallSyntax::Function => {
-                self.end(call, out);
+            CallStart::Call(..) if call.form.names_tool_in_attribute() => {
+                self.made.push(call);
                 return ParseStep::Go(place, ParserState::Text);
             }
-            CallStart::Maybe if call.form == CallSyntax::Function && !self.ended => {
+            CallStart::Maybe if call.form.names_tool_in_attribute() && !self.ended => {
                 return ParseStep::Wait(place, ParserState::Call(call));
             }
             CallStart::Call(..) | CallStart::Json | CallStart::Maybe | CallStart::No => {}
@@ -389,13 +427,14 @@ impl TextCallParser {
                 let is_call = call.form == CallSyntax::Tags && self.grammar.has(name);
                 if is_call && !self.grammar.has_parameter(&call.name, name) {
                     // Another call begins: the end of this one is missing.
-                    self.end(call, out);
+                    self.made.push(call);
                     return ParseStep::Go(place, ParserState::Text);
                 }
+                call.names.push(name.to_owned());
                 call.raw.push_str(&rest[..bytes]);
                 let kind = match (self.grammar.kind(&call.name, name), call.form) {
                     // In this syntax, the line break before the closing tag is always layout.
-                    (ParameterKind::File, CallSyntax::Function) => ParameterKind::Verbatim,
+                    (ParameterKind::File, form) if form.names_tool_in_attribute() => ParameterKind::Verbatim,
                     (kind, _) => kind,
                 };
                 let value = ParameterValue::new(name, kind);
@@ -422,6 +461,7 @@ impl TextCallParser {
         }
         match self.ends_value(&call, &value, tag) {
             TagMatch::Yes(bytes) => {
+                call.is_cut |= bytes == 0;
                 call.raw.push_str(&tag[..bytes]);
                 call.finish_value(value, out);
                 ParseStep::Go(place + bytes, ParserState::Call(call))
@@ -469,7 +509,7 @@ impl TextCallParser {
     fn continues_value(&self, call: &TextCall, value: &ParameterValue, text: &str) -> TagMatch {
         // A model that writes one unknown parameter may write others.
         let is_open = !self.grammar.has_parameter(&call.name, &value.name);
-        if call.form == CallSyntax::Function {
+        if call.form.names_tool_in_attribute() {
             return match (call.form.opening(text).0, call_start(text)) {
                 (TagMatch::No, CallStart::Call(..)) => TagMatch::Yes(0),
                 (TagMatch::No, CallStart::Maybe) => TagMatch::Maybe,
@@ -507,9 +547,77 @@ impl TextCallParser {
         }
     }
 
-    /// Completes a call.
-    fn end(&mut self, mut call: TextCall, out: &mut Vec<Chunk>) {
+    /// Completes the calls so far. The guessed ends of their values are checked now that all text is known.
+    fn settle(&mut self, out: &mut Vec<Chunk>) {
+        let made = std::mem::take(&mut self.made);
+        let starts: Vec<usize> = made.iter().map(|call| call.start).collect();
+        let mut all: Vec<CallReading> = Vec::new();
+        for (number, call) in made.iter().enumerate() {
+            let end = starts.get(number + 1).copied().unwrap_or(self.limit);
+            let region = self.seen.get(call.start..end).unwrap_or_default();
+            all.push(match call.form {
+                CallSyntax::Json => CallReading::AsWritten,
+                CallSyntax::Tags | CallSyntax::Function | CallSyntax::Invoke | CallSyntax::PrefixedInvoke => {
+                    let streamed = StreamedCall {
+                        tool: &call.name,
+                        form: call.form,
+                        names: &call.names,
+                        input: call.input(),
+                        is_cut: call.is_cut,
+                    };
+                    readings::read(region, &streamed, &self.grammar)
+                }
+            });
+            // A value of an earlier call may contain this one.
+            let is_other = all.last().is_some_and(|reading| *reading != CallReading::AsWritten);
+            let shares = |other: &&TextCall| {
+                let ends = |name: &String| {
+                    call.names
+                        .iter()
+                        .any(|own| call.form.end_of(own) == other.form.end_of(name))
+                };
+                other.form != CallSyntax::Json && other.names.iter().any(ends)
+            };
+            if is_other && made[..number].iter().any(|other| shares(&other)) {
+                all.iter_mut().for_each(|reading| *reading = CallReading::Ambiguous);
+            }
+        }
+        for (number, (mut call, reading)) in made.into_iter().zip(all).enumerate() {
+            match reading {
+                CallReading::AsWritten => {}
+                CallReading::Other { values, end } => {
+                    // The text after the guessed end is part of the call.
+                    let lead = call.raw.len() - call.raw.trim_start().len();
+                    call.raw.truncate(lead);
+                    call.raw.push_str(&self.seen[call.start..call.start + end]);
+                    let rest = self.seen[call.start + end..self.limit].to_owned();
+                    if starts.get(number + 1).is_none() {
+                        self.space.clear();
+                        self.after = rest.trim_end().to_owned();
+                    }
+                    for (name, value) in values {
+                        call.emit_key(&name, out);
+                        call.emit_input(&value.to_string(), out);
+                        call.later.remove(&name);
+                    }
+                }
+                CallReading::Ambiguous => {
+                    call.emit_input(AMBIGUOUS_CALL, out);
+                    TextCallParser::break_off(call, out);
+                    continue;
+                }
+            }
+            TextCallParser::end(call, out);
+        }
+        self.flush_after(out);
+    }
+
+    fn end(mut call: TextCall, out: &mut Vec<Chunk>) {
         for (name, value) in std::mem::take(&mut call.later) {
+            call.emit_key(&name, out);
+            call.emit_input(&value.to_string(), out);
+        }
+        for (name, value) in readings::decoded_entities(&call.input()) {
             call.emit_key(&name, out);
             call.emit_input(&value.to_string(), out);
         }
@@ -528,61 +636,6 @@ impl TextCallParser {
     fn break_off(call: TextCall, out: &mut Vec<Chunk>) {
         call.emit_replay(out);
         out.push(Chunk::ToolEnd { id: call.id });
-    }
-}
-
-impl TextCall {
-    fn emit_input(&mut self, json: &str, out: &mut Vec<Chunk>) {
-        self.json.push_str(json);
-        out.push(Chunk::ToolInput {
-            id: self.id.clone(),
-            delta: json.into(),
-        });
-    }
-
-    fn emit_key(&mut self, name: &str, out: &mut Vec<Chunk>) {
-        let comma = if self.json == "{" { "" } else { "," };
-        let key = format!("{comma}\"{}\":", quoted(name));
-        self.emit_input(&key, out);
-    }
-
-    fn push_value(&mut self, value: &mut ParameterValue, text: &str, out: &mut Vec<Chunk>) {
-        self.raw.push_str(text);
-        let more = value.push(text);
-        if !more.is_empty() {
-            self.emit_input(&quoted(&more), out);
-        }
-    }
-
-    /// Completes a value.
-    fn finish_value(&mut self, value: ParameterValue, out: &mut Vec<Chunk>) {
-        if value.streams() {
-            let rest = value.rest();
-            self.emit_input(&format!("{}\"", quoted(&rest)), out);
-            return;
-        }
-        let read = value.parse();
-        if value.kind == ParameterKind::Short {
-            self.emit_key(&value.name, out);
-            self.emit_input(&read.to_string(), out);
-            return;
-        }
-        // A list may be written as several parameters with the same name.
-        match (self.later.get_mut(&value.name), read) {
-            (Some(serde_json::Value::Array(list)), serde_json::Value::Array(mut more)) => list.append(&mut more),
-            (Some(serde_json::Value::Array(list)), more) => list.push(more),
-            (Some(_) | None, read) => drop(self.later.insert(value.name, read)),
-        }
-    }
-
-    fn emit_replay(&self, out: &mut Vec<Chunk>) {
-        out.push(Chunk::Replay {
-            of: ChunkPart::Call(self.id.clone()),
-            replay: ReplayData {
-                wire: WIRE.into(),
-                data: self.raw.as_str().into(),
-            },
-        });
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn closing(text: &str, name: &str) -> TagMatch {
     tag_end(text, rest)
 }
 
-/// Matches `</name>`.
+/// Matches `<name>`.
 pub(super) fn opening(text: &str) -> TagMatch {
     let Some(rest) = text.strip_prefix('<') else {
         return if text.is_empty() { TagMatch::Maybe } else { TagMatch::No };
@@ -88,3 +88,45 @@ pub(super) fn assigning<'a>(text: &'a str, key: &str) -> (TagMatch, &'a str) {
     let after = after.strip_prefix(['"', '\'']).unwrap_or(after);
     (tag_end(text, after), name)
 }
+
+/// Matches `<tag name="name">` and returns the name. Other attributes are ignored.
+pub(super) fn naming<'a>(text: &'a str, tag: &str) -> (TagMatch, &'a str) {
+    let mut rest = text;
+    for part in ["<", tag] {
+        match rest.strip_prefix(part) {
+            Some(after) => rest = after,
+            None if part.starts_with(rest) => return (TagMatch::Maybe, ""),
+            None => return (TagMatch::No, ""),
+        }
+    }
+    if rest.is_empty() {
+        return (TagMatch::Maybe, "");
+    }
+    if !rest.starts_with([' ', '\t', '\r', '\n']) {
+        return (TagMatch::No, "");
+    }
+    let Some(end) = rest.find(['>', '<']) else {
+        return (
+            if rest.len() < MAX_TAG {
+                TagMatch::Maybe
+            } else {
+                TagMatch::No
+            },
+            "",
+        );
+    };
+    let attributes = &rest[..end];
+    let value = attributes
+        .split_once("name")
+        .and_then(|(_, value)| value.trim_start().strip_prefix('='))
+        .map(|value| word(value.trim_start().trim_start_matches(['"', '\''])));
+    match value {
+        Some(name) if !name.is_empty() && rest[end..].starts_with('>') => {
+            (TagMatch::Yes(text.len() - rest.len() + end + 1), name)
+        }
+        Some(_) | None => (TagMatch::No, ""),
+    }
+}
+
+/// Maximum length of the attributes of a tag.
+const MAX_TAG: usize = 200;

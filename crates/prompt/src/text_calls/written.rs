@@ -30,9 +30,10 @@ pub enum CallPlacement {
 
 /// The calls in a complete text. Tools that do not exist are included if the reply consists of calls only.
 pub fn written_calls(text: &str, grammar: &Arc<CallGrammar>, placement: CallPlacement) -> Vec<WrittenCall> {
-    let (calls, rest) = match tagged_calls(text, grammar) {
-        (calls, _) if calls.is_empty() => json_calls(text, grammar),
-        found => found,
+    let (calls, rest) = match (tagged_calls(text, grammar), fenced_calls(text, grammar)) {
+        ((calls, _), None) if calls.is_empty() => json_calls(text, grammar),
+        ((calls, _), Some(fenced)) if calls.is_empty() => fenced,
+        (found, _) => found,
     };
     match (placement, has_words(&rest)) {
         (CallPlacement::WholeReply, true) => Vec::new(),
@@ -104,6 +105,13 @@ fn tagged_calls(text: &str, grammar: &Arc<CallGrammar>) -> (Vec<WrittenCall>, St
         }
     }
     (calls, rest)
+}
+
+/// Calls in tags in a code fence that is the whole reply: with other text, they are an example.
+fn fenced_calls(text: &str, grammar: &Arc<CallGrammar>) -> Option<(Vec<WrittenCall>, String)> {
+    let inside = without_fence(text.trim());
+    let (calls, rest) = tagged_calls(inside, grammar);
+    (inside.len() < text.trim().len() && !calls.is_empty() && !has_words(&rest)).then_some((calls, rest))
 }
 
 /// Calls as JSON, fenced or not, and the other text.

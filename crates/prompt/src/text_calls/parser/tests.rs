@@ -110,10 +110,6 @@ fn text_and_calls_are_distinguished_wherever_the_text_is_split() {
     );
     check("<now></now>", &["now({})"]);
     check("The time: <now/> and on", &["The time:", "now({})", " and on"]);
-    check(
-        "```xml\n<terminal>\n<command>ls</command>\n</terminal>\n```",
-        &["```xml", r#"terminal({"command":"ls"})"#, "\n```"],
-    );
 }
 
 #[test]
@@ -127,6 +123,10 @@ fn text_that_only_looks_like_a_call_stays_text() {
         "<",
         "a </read_file> b",
         "<tool_result tool=\"x\">",
+        "For example:\n```xml\n<terminal>\n<command>ls</command>\n</terminal>\n```\nThat lists files.",
+        "~~~~\n```\n<now/>\n~~~~",
+        "```\n<tool_call>{\"name\": \"now\"}</tool_call>\n```",
+        "```\n<invoke name=\"now\"></invoke>",
     ] {
         check(text, &[text]);
     }
@@ -154,6 +154,124 @@ fn values_may_contain_code_and_their_own_end_tag() {
         "<write_file>\r\n<path>a</path>\r\n<content>\r\nx\r\ny\r\n</content>\r\n</write_file>",
         &[r#"write_file({"path":"a","content":"x\r\ny\r\n"})"#],
     );
+}
+
+#[test]
+fn a_value_with_closing_tags_is_complete_or_the_call_is_refused() {
+    for (text, expected) in [
+        (
+            "<write_file><path>a</path><content>one</content> two</content></write_file>",
+            r#"write_file({"path":"a","content":"one</content> two"})"#,
+        ),
+        (
+            "<write_file>\n<path>a</path>\n<content>\nx\n</content>\n<path>b</path>\n</content>\n</write_file>",
+            r#"write_file({"path":"a","content":"x\n</content>\n<path>b</path>\n"})"#,
+        ),
+        (
+            "<write_file>\n<content>\nx\n</content>\n<path>b</path>\n</content>\n<path>a</path>\n</write_file>",
+            r#"write_file({"content":"x\n</content>\n<path>b</path>\n","path":"a"})"#,
+        ),
+        (
+            "<write_file>\n<path>a</path>\n<content>\n<write_file>\n<path>b</path>\n<content>\nx\n</content>\n</write_file>\nMore.\n</content>\n</write_file>",
+            r#"write_file({"path":"a","content":"<write_file>\n<path>b</path>\n<content>\nx\n</content>\n</write_file>\nMore.\n"})"#,
+        ),
+        (
+            "<write_file>\n<path>a</path>\n<content>\nx\n</content>\n</write_file>\n</content>\n</write_file>",
+            r#"write_file({"path":"a","content":"x\n</content>\n</write_file>\n"})"#,
+        ),
+        (
+            "<function=write_file>\n<parameter=path>\na\n</parameter>\n<parameter=content>\nx\n</parameter>\n<parameter=path>\nb\n</parameter>\ny\n</parameter>\n</function>",
+            r#"write_file({"path":"a","content":"x\n</parameter>\n<parameter=path>\nb\n</parameter>\ny"})"#,
+        ),
+        (
+            "<terminal><command>echo '</command>' > x</command></terminal>",
+            r#"terminal({"command":"echo '</command>' > x"})"#,
+        ),
+        (
+            "<edit_file><path>a</path><old_text>x</old_text><new_text>y</old_text><new_text>z</new_text></edit_file>",
+            "edit_file cut off",
+        ),
+        (
+            "<write_file>\n<path>a</path>\n<content>\nx\n</content>\nThanks.\n</write_file>",
+            "write_file cut off",
+        ),
+    ] {
+        check(text, &[expected]);
+    }
+    // A second call that may be part of the first one.
+    check(
+        "<write_file>\n<path>a</path>\n<content>\nx\n</content>\n</write_file>\n<write_file>\n<path>b</path>\n<content>\ny\n</content>\n</write_file>\n</content>\n</write_file>",
+        &[
+            "write_file cut off",
+            "write_file cut off",
+            "\n</content>\n</write_file>",
+        ],
+    );
+}
+
+#[test]
+fn invoke_tags_are_parsed() {
+    let call = "<PFXinvoke name=\"write_file\">\n<PFXparameter name=\"path\">a</PFXparameter>\n<PFXparameter name=\"content\">\n<p>\nx</p>\n</PFXparameter>\n</PFXinvoke>";
+    let expected = r#"write_file({"path":"a","content":"<p>\nx</p>"})"#;
+    for prefix in ["", "antml:"] {
+        let call = call.replace("PFX", prefix);
+        check(&call, &[expected]);
+        check(
+            &format!("So:\n<{prefix}function_calls>\n{call}\n</{prefix}function_calls>"),
+            &["So:", expected],
+        );
+        check(&format!("{call}\n{call}"), &[expected, expected]);
+    }
+    check("<invoke name='now'></invoke>", &["now({})"]);
+    for text in [
+        "<invoke name=\"unknown\"></invoke>",
+        "<invoke it",
+        "<invoke name=",
+        "<invoke>",
+        "<function_calls>x",
+    ] {
+        check(text, &[text]);
+    }
+}
+
+#[test]
+fn entities_are_decoded_where_the_model_encoded_everything() {
+    for (text, expected) in [
+        (
+            "<terminal><command>cd a &amp;&amp; ls &gt; out</command></terminal>",
+            r#"terminal({"command":"cd a && ls > out"})"#,
+        ),
+        (
+            "<write_file><path>a.c</path><content>if (a &lt; b &amp;&amp; c) {}</content></write_file>",
+            r#"write_file({"path":"a.c","content":"if (a < b && c) {}"})"#,
+        ),
+        (
+            "<write_file><path>a.html</path><content>&lt;p&gt;a&lt;/p&gt;</content></write_file>",
+            r#"write_file({"path":"a.html","content":"<p>a</p>"})"#,
+        ),
+        (
+            "<write_file><path>a.html</path><content><p>a &amp;&amp; b</p></content></write_file>",
+            r#"write_file({"path":"a.html","content":"<p>a &amp;&amp; b</p>"})"#,
+        ),
+        (
+            "<write_file><path>a.md</path><content>Write &amp;&amp; for it.</content></write_file>",
+            r#"write_file({"path":"a.md","content":"Write &amp;&amp; for it."})"#,
+        ),
+        (
+            "<write_file><path>a.py</path><content>text = \"&lt;b&gt; &amp;&amp;\"</content></write_file>",
+            r#"write_file({"path":"a.py","content":"text = \"&lt;b&gt; &amp;&amp;\""})"#,
+        ),
+        (
+            "<write_file><path>a.js</path><content>a && x.replace('&amp;')</content></write_file>",
+            r#"write_file({"path":"a.js","content":"a && x.replace('&amp;')"})"#,
+        ),
+        (
+            "<edit_file><path>a.c</path><old_text>a &amp;&amp; b</old_text><new_text>a &amp;&amp; c</new_text></edit_file>",
+            r#"edit_file({"path":"a.c","old_text":"a &amp;&amp; b","new_text":"a &amp;&amp; c"})"#,
+        ),
+    ] {
+        check(text, &[expected]);
+    }
 }
 
 #[test]
