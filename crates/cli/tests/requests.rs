@@ -399,7 +399,11 @@ fn roles_alternate_as_each_provider_demands_whatever_happened() {
                 assert_eq!(first.map(String::as_str), Some("user"), "{}", told());
                 assert!(matches!(roles.last().unwrap().as_str(), "user" | "tool"), "{}", told());
                 match wire {
-                    Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic | Wire::Gemini => {
+                    Wire::AnthropicMessages
+                    | Wire::BedrockAnthropic
+                    | Wire::BedrockConverse
+                    | Wire::VertexAnthropic
+                    | Wire::Gemini => {
                         assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "{}", told());
                     }
                     // These take any order, but every result follows its call.

@@ -61,7 +61,7 @@ impl CachePolicy {
     pub fn of(info: &Info) -> CachePolicy {
         let family = match info.wire {
             Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => CacheFamily::Anthropic,
-            Wire::OpenaiChat | Wire::OpenaiResponses => CacheFamily::Openai,
+            Wire::OpenaiChat | Wire::OpenaiResponses | Wire::BedrockConverse => CacheFamily::Openai,
             Wire::Gemini => CacheFamily::Gemini,
         };
         let by = match family {

@@ -31,12 +31,9 @@ impl Catalogue {
         let list = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
         let rows = serde_json::from_slice::<CatalogueFile>(&list).map(|rows| rows.models);
         for row in rows.unwrap_or_default() {
-            if let Some(info) = row.into_info() {
-                catalogue
-                    .models
-                    .entry((info.provider.clone(), info.id.clone()))
-                    .or_insert(info);
-            }
+            let info = row.into_info();
+            let name = (info.provider.clone(), info.id.clone());
+            catalogue.models.entry(name).or_insert(info);
         }
         catalogue
     }
@@ -120,18 +117,17 @@ struct LongContextTier {
 }
 
 impl CatalogueRow {
-    /// Returns `None` for models with an unsupported wire.
-    fn into_info(self) -> Option<Info> {
+    fn into_info(self) -> Info {
         let wire = match self.provider.as_str() {
             "anthropic" => Wire::AnthropicMessages,
             "bedrock" if self.id.contains("anthropic.") => Wire::BedrockAnthropic,
-            "bedrock" => return None,
+            "bedrock" => Wire::BedrockConverse,
             "gemini" => Wire::Gemini,
             "openai" => Wire::OpenaiResponses,
             _ if self.responses_api_only => Wire::OpenaiResponses,
             _ => Wire::OpenaiChat,
         };
-        Some(Info {
+        Info {
             provider: self.provider,
             id: self.id,
             wire,
@@ -146,7 +142,8 @@ impl CatalogueRow {
                 images: self.vision,
                 pdf: self.pdf,
                 reasoning: self.reasoning,
-                caching: self.prompt_caching,
+                // Converse caches only at explicit points.
+                caching: self.prompt_caching && wire != Wire::BedrockConverse,
             },
             prices: self.usd_per_million_tokens.map(|base| ModelPrices {
                 base,
@@ -154,7 +151,7 @@ impl CatalogueRow {
             }),
             deprecated_on: self.deprecated_on,
             options: Map::new(),
-        })
+        }
     }
 }
 
@@ -179,7 +176,11 @@ mod tests {
         assert!(
             catalogue
                 .iter()
-                .all(|info| info.provider != "bedrock" || info.wire == Wire::BedrockAnthropic)
+                .filter(|info| info.provider == "bedrock")
+                .all(
+                    |info| (info.wire == Wire::BedrockAnthropic) == info.id.contains("anthropic.")
+                        && !(info.wire == Wire::BedrockConverse && info.features.caching)
+                )
         );
     }
 

@@ -86,6 +86,8 @@ pub enum Wire {
     Gemini,
     /// Anthropic Messages in AWS event streams.
     BedrockAnthropic,
+    /// Converse on AWS Bedrock, for models of all vendors.
+    BedrockConverse,
     /// Anthropic Messages through Google's Vertex AI.
     VertexAnthropic,
 }
@@ -99,6 +101,7 @@ impl Wire {
             Wire::OpenaiResponses => "openai-responses",
             Wire::Gemini => "gemini",
             Wire::BedrockAnthropic => "bedrock-anthropic",
+            Wire::BedrockConverse => "bedrock-converse",
             Wire::VertexAnthropic => "vertex-anthropic",
         }
     }

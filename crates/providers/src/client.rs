@@ -161,7 +161,11 @@ impl HttpModelInner {
         match self.settings.wire {
             Wire::AnthropicMessages | Wire::VertexAnthropic => {}
             // Bedrock takes betas in the body; the others have none.
-            Wire::BedrockAnthropic | Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => return,
+            Wire::BedrockAnthropic
+            | Wire::BedrockConverse
+            | Wire::OpenaiChat
+            | Wire::OpenaiResponses
+            | Wire::Gemini => return,
         }
         let name = HeaderName::from_static("anthropic-beta");
         let given = headers
@@ -183,7 +187,7 @@ impl HttpModelInner {
             let token = fetch_token(&self.settings.provider, &google.auth, &self.token, &self.client()?).await?;
             headers.insert(AUTHORIZATION, self.header_value(&format!("Bearer {}", token.reveal()))?);
         }
-        if self.settings.wire != Wire::BedrockAnthropic {
+        if !matches!(self.settings.wire, Wire::BedrockAnthropic | Wire::BedrockConverse) {
             return Ok(());
         }
         match self.settings.aws.as_ref().map(|aws| (&aws.auth, &aws.region)) {
@@ -359,8 +363,10 @@ fn base_url(settings: &ProviderSettings) -> Result<String, SettingsError> {
         return Ok(settings.base_url.clone());
     }
     match (settings.wire, &settings.aws, &settings.google) {
-        (Wire::BedrockAnthropic, Some(aws), _) => Ok(format!("https://bedrock-runtime.{}.amazonaws.com", aws.region)),
-        (Wire::BedrockAnthropic, None, _) => Err(missing("no AWS region and credentials")),
+        (Wire::BedrockAnthropic | Wire::BedrockConverse, Some(aws), _) => {
+            Ok(format!("https://bedrock-runtime.{}.amazonaws.com", aws.region))
+        }
+        (Wire::BedrockAnthropic | Wire::BedrockConverse, None, _) => Err(missing("no AWS region and credentials")),
         (Wire::VertexAnthropic | Wire::Gemini, _, Some(google)) => Ok(google.base_url()),
         (Wire::VertexAnthropic, _, None) => Err(missing("no Google project and credentials")),
         _ => Err(SettingsError::Address {
@@ -385,7 +391,7 @@ pub(crate) fn headers(settings: &ProviderSettings, url: &Url) -> Result<HeaderMa
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let accept = match settings.wire {
-        Wire::BedrockAnthropic => "application/vnd.amazon.eventstream",
+        Wire::BedrockAnthropic | Wire::BedrockConverse => "application/vnd.amazon.eventstream",
         Wire::AnthropicMessages | Wire::VertexAnthropic | Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => {
             "text/event-stream"
         }

@@ -68,7 +68,11 @@ impl CompletionModel {
     pub fn new(settings: ProviderSettings, model: &str) -> Result<Option<Self>, SettingsError> {
         match settings.wire {
             Wire::OpenaiChat | Wire::OpenaiResponses => {}
-            Wire::Gemini | Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => return Ok(None),
+            Wire::Gemini
+            | Wire::AnthropicMessages
+            | Wire::BedrockAnthropic
+            | Wire::BedrockConverse
+            | Wire::VertexAnthropic => return Ok(None),
         }
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let (dialect, path) = match settings.provider.as_str() {

@@ -90,7 +90,11 @@ impl ImageModel {
             Wire::Gemini if settings.google.is_none() => ImageDialect::Gemini,
             Wire::OpenaiChat | Wire::OpenaiResponses if settings.provider == "openrouter" => ImageDialect::Chat,
             Wire::OpenaiChat | Wire::OpenaiResponses => ImageDialect::Images,
-            Wire::Gemini | Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => return Ok(None),
+            Wire::Gemini
+            | Wire::AnthropicMessages
+            | Wire::BedrockAnthropic
+            | Wire::BedrockConverse
+            | Wire::VertexAnthropic => return Ok(None),
         };
         let base = parse_url(&settings, settings.base_url.trim_end_matches('/'))?;
         let mut headers = headers(&settings, &base)?;

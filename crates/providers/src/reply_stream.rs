@@ -5,7 +5,7 @@ use crate::event_stream;
 use crate::http::ConnectionError;
 use crate::presets::Quirks;
 use crate::sse;
-use crate::wire::{WireDecoder, bedrock};
+use crate::wire::{WireDecoder, bedrock, converse};
 use bytes::Bytes;
 use futures::Stream;
 use model::{Chunk, Error, Wire};
@@ -104,7 +104,9 @@ impl ReplyStream {
             provider: provider.to_string(),
             bytes,
             framing: match wire {
-                Wire::BedrockAnthropic => Framing::Aws(event_stream::EventStreamParser::default()),
+                Wire::BedrockAnthropic | Wire::BedrockConverse => {
+                    Framing::Aws(event_stream::EventStreamParser::default())
+                }
                 Wire::AnthropicMessages
                 | Wire::VertexAnthropic
                 | Wire::OpenaiChat
@@ -184,7 +186,14 @@ impl ReplyStream {
             Framing::Aws(parser) => {
                 let frames = parser.feed(bytes).map_err(|error| invalid(error.to_string()))?;
                 for frame in frames {
-                    if let Some(event) = bedrock::event(&self.provider, &frame)? {
+                    let event = match self.decoder {
+                        WireDecoder::Converse(_) => converse::event(&self.provider, &frame)?,
+                        WireDecoder::Anthropic(_)
+                        | WireDecoder::Chat(_)
+                        | WireDecoder::Responses(_)
+                        | WireDecoder::Gemini(_) => bedrock::event(&self.provider, &frame)?,
+                    };
+                    if let Some(event) = event {
                         self.decode(&event)?;
                     }
                 }

@@ -57,7 +57,7 @@ impl ProviderSettings {
         let auth = match wire {
             Wire::AnthropicMessages => AuthScheme::XApiKey,
             Wire::Gemini => AuthScheme::XGoogApiKey,
-            Wire::BedrockAnthropic => AuthScheme::Aws,
+            Wire::BedrockAnthropic | Wire::BedrockConverse => AuthScheme::Aws,
             Wire::VertexAnthropic => AuthScheme::Google,
             Wire::OpenaiChat | Wire::OpenaiResponses => AuthScheme::Bearer,
         };

@@ -5,6 +5,7 @@
 pub(crate) mod anthropic;
 pub(crate) mod bedrock;
 pub(crate) mod chat;
+pub(crate) mod converse;
 pub(crate) mod gemini;
 pub(crate) mod responses;
 pub(crate) mod vertex;
@@ -31,6 +32,7 @@ pub(crate) fn body(
     match settings.wire {
         Wire::AnthropicMessages => anthropic::body(request, info, settings, cache, notices),
         Wire::BedrockAnthropic => bedrock::body(request, info, settings, cache, notices),
+        Wire::BedrockConverse => converse::body(request, info, settings, cache, notices),
         Wire::VertexAnthropic => vertex::body(request, info, settings, cache, notices),
         Wire::OpenaiChat => chat::body(request, info, settings, cache, notices),
         Wire::OpenaiResponses => responses::body(request, info, settings, cache, notices),
@@ -43,6 +45,7 @@ pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
     match settings.wire {
         Wire::AnthropicMessages => anthropic::path(info, settings),
         Wire::BedrockAnthropic => bedrock::path(info, settings),
+        Wire::BedrockConverse => converse::path(info, settings),
         Wire::VertexAnthropic => vertex::path(info, settings),
         Wire::OpenaiChat => chat::path(info, settings),
         Wire::OpenaiResponses => responses::path(info, settings),
@@ -54,6 +57,7 @@ pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
 pub(crate) enum WireDecoder {
     Anthropic(anthropic::AnthropicDecoder),
     Chat(chat::ChatDecoder),
+    Converse(converse::ConverseDecoder),
     Responses(responses::ResponsesDecoder),
     Gemini(gemini::GeminiDecoder),
 }
@@ -64,6 +68,7 @@ impl WireDecoder {
             Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => {
                 WireDecoder::Anthropic(anthropic::AnthropicDecoder::new(provider))
             }
+            Wire::BedrockConverse => WireDecoder::Converse(converse::ConverseDecoder::new(provider)),
             Wire::OpenaiChat => WireDecoder::Chat(chat::ChatDecoder::new(provider)),
             Wire::OpenaiResponses => WireDecoder::Responses(responses::ResponsesDecoder::new(provider)),
             Wire::Gemini => WireDecoder::Gemini(gemini::GeminiDecoder::new(provider)),
@@ -74,7 +79,10 @@ impl WireDecoder {
     pub(crate) fn apply_quirks(&mut self, quirks: &Quirks) {
         match self {
             WireDecoder::Chat(decoder) => decoder.apply_quirks(quirks),
-            WireDecoder::Anthropic(_) | WireDecoder::Responses(_) | WireDecoder::Gemini(_) => {}
+            WireDecoder::Anthropic(_)
+            | WireDecoder::Converse(_)
+            | WireDecoder::Responses(_)
+            | WireDecoder::Gemini(_) => {}
         }
     }
 
@@ -83,6 +91,7 @@ impl WireDecoder {
         match self {
             WireDecoder::Anthropic(decoder) => decoder.event(event, out),
             WireDecoder::Chat(decoder) => decoder.event(event, out),
+            WireDecoder::Converse(decoder) => decoder.event(event, out),
             WireDecoder::Responses(decoder) => decoder.event(event, out),
             WireDecoder::Gemini(decoder) => decoder.event(event, out),
         }
@@ -93,6 +102,7 @@ impl WireDecoder {
         match self {
             WireDecoder::Anthropic(decoder) => decoder.finish(out),
             WireDecoder::Chat(decoder) => decoder.finish(out),
+            WireDecoder::Converse(decoder) => decoder.finish(out),
             WireDecoder::Responses(decoder) => decoder.finish(out),
             WireDecoder::Gemini(decoder) => decoder.finish(out),
         }

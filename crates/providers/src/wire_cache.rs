@@ -294,6 +294,17 @@ mod tests {
                     push(item.get("role").unwrap_or(&item["type"]), &item);
                 }
             }
+            Wire::BedrockConverse => {
+                list(&body["toolConfig"]["tools"])
+                    .iter()
+                    .for_each(|tool| push(&Value::Null, tool));
+                list(&body["system"]).iter().for_each(|part| push(&Value::Null, part));
+                for message in list(&body["messages"]) {
+                    list(&message["content"])
+                        .iter()
+                        .for_each(|part| push(&message["role"], part));
+                }
+            }
             Wire::OpenaiChat | Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => {
                 list(&body["tools"]).iter().for_each(|tool| push(&Value::Null, tool));
                 parts(&body["system"]).iter().for_each(|part| push(&Value::Null, part));

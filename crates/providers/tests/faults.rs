@@ -322,12 +322,14 @@ fn connect(wire: Wire, url: &str, stall: Duration) -> Arc<dyn Model> {
     let base = match wire {
         Wire::OpenaiChat | Wire::OpenaiResponses => format!("{url}/v1"),
         Wire::Gemini => format!("{url}/v1beta"),
-        Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => url.to_string(),
+        Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::BedrockConverse | Wire::VertexAnthropic => {
+            url.to_string()
+        }
     };
     let mut settings = ProviderSettings::new("scripted", wire, base);
     settings.stall_timeout = stall;
     match wire {
-        Wire::BedrockAnthropic => {
+        Wire::BedrockAnthropic | Wire::BedrockConverse => {
             let keys = AwsKeys {
                 id: "AKID".into(),
                 secret: Secret::new("sk-test"),

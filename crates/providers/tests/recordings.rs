@@ -195,6 +195,11 @@ fn stop(word: &str, called: bool) -> Stop {
 fn usage(api: Wire, usage: &Value) -> Usage {
     let get = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     match api {
+        Wire::BedrockConverse => Usage {
+            input: get("/inputTokens"),
+            output: get("/outputTokens"),
+            ..Usage::default()
+        },
         Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => {
             let hour = get("/cache_creation/ephemeral_1h_input_tokens");
             Usage {

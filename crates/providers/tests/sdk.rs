@@ -133,7 +133,11 @@ fn break_in_many_ways(case: &Case) -> Vec<Case> {
     let turns = match case.wire {
         Wire::OpenaiResponses => "input",
         Wire::Gemini => "contents",
-        Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic | Wire::OpenaiChat => "messages",
+        Wire::AnthropicMessages
+        | Wire::BedrockAnthropic
+        | Wire::BedrockConverse
+        | Wire::VertexAnthropic
+        | Wire::OpenaiChat => "messages",
     };
     let mut broken = Vec::new();
     let mut push = |how: &str, change: &dyn Fn(&mut Value)| {
@@ -284,7 +288,7 @@ fn thinking(wire: Wire) -> Vec<Part> {
         }]
     };
     match wire {
-        Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => [
+        Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::BedrockConverse | Wire::VertexAnthropic => [
             signed(json!({"signature": "c2ln"})),
             signed(json!({"redacted": "blob"})),
         ]

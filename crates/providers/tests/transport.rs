@@ -195,6 +195,79 @@ async fn a_request_to_bedrock_is_signed_and_a_bedrock_key_is_a_bearer_token() {
     }
 }
 
+/// A frame of an AWS event stream.
+fn frame(kind: &str, payload: &str) -> Vec<u8> {
+    let crc32 = |bytes: &[u8]| {
+        let step = |crc: u32, byte: &u8| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                (crc >> 1) ^ (0xedb8_8320 & 0_u32.wrapping_sub(crc & 1))
+            })
+        };
+        !bytes.iter().fold(!0, step)
+    };
+    let mut headers = Vec::new();
+    for (name, value) in [(":message-type", "event"), (":event-type", kind)] {
+        headers.push(name.len() as u8);
+        headers.extend(name.bytes());
+        headers.push(7);
+        headers.extend((value.len() as u16).to_be_bytes());
+        headers.extend(value.bytes());
+    }
+    let total = (12 + headers.len() + payload.len() + 4) as u32;
+    let mut frame = [total.to_be_bytes(), (headers.len() as u32).to_be_bytes()].concat();
+    frame.extend(crc32(&frame).to_be_bytes());
+    frame.extend(headers);
+    frame.extend(payload.bytes());
+    frame.extend(crc32(&frame).to_be_bytes());
+    frame
+}
+
+#[tokio::test]
+async fn a_model_of_another_vendor_on_bedrock_is_reached_through_converse() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        let (head, body) = read(&mut stream).await;
+        let reply = [
+            frame("messageStart", r#"{"role":"assistant"}"#),
+            frame(
+                "contentBlockDelta",
+                r#"{"contentBlockIndex":0,"delta":{"text":"Hello."}}"#,
+            ),
+            frame("messageStop", r#"{"stopReason":"end_turn"}"#),
+            frame("metadata", r#"{"usage":{"inputTokens":3,"outputTokens":2}}"#),
+        ]
+        .concat();
+        let head_out = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\ncontent-length: {}\r\n\r\n",
+            reply.len()
+        );
+        stream.write_all(head_out.as_bytes()).await.expect("the head is sent");
+        stream.write_all(&reply).await.expect("the reply is sent");
+        (head, body)
+    });
+    let mut settings = ProviderSettings::new("bedrock", Wire::BedrockConverse, url);
+    settings.aws = Some(AwsSettings {
+        region: "eu-west-1".into(),
+        auth: AwsAuth::Bearer(Secret::new("b")),
+    });
+    let mut chunks = connect(settings).stream(conversation()).await.expect("a stream");
+    let mut reply = model::Reply::default();
+    while let Some(chunk) = chunks.next().await {
+        reply.push(chunk.expect("a chunk"));
+    }
+    assert_eq!(
+        (reply.stop.clone(), reply.usage.map(|usage| usage.output)),
+        (Some(model::Stop::End), Some(2))
+    );
+    assert_eq!(reply.into_message().text(), "Hello.");
+    let (head, body) = server.await.expect("the server ends");
+    assert_eq!(head[0], "POST /model/claude-sonnet-4-5/converse-stream HTTP/1.1");
+    assert!(header(&head, "authorization").is_some_and(|value| value == "Bearer b"));
+    let body: serde_json::Value = serde_json::from_slice(body.as_ref()).expect("JSON");
+    assert_eq!(body["messages"][0]["role"], "user");
+}
+
 #[test]
 fn invalid_settings_are_rejected_with_a_hint() {
     let connect_error = |provider: &str, wire: Wire, url: &str| {

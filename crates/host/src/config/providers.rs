@@ -97,6 +97,8 @@ pub enum WireName {
     Gemini,
     /// Anthropic on AWS Bedrock.
     BedrockAnthropic,
+    /// Converse on AWS Bedrock, for models of all vendors.
+    BedrockConverse,
     /// Anthropic on Google Vertex AI.
     VertexAnthropic,
 }
@@ -109,6 +111,7 @@ impl From<WireName> for model::Wire {
             WireName::OpenaiResponses => model::Wire::OpenaiResponses,
             WireName::Gemini => model::Wire::Gemini,
             WireName::BedrockAnthropic => model::Wire::BedrockAnthropic,
+            WireName::BedrockConverse => model::Wire::BedrockConverse,
             WireName::VertexAnthropic => model::Wire::VertexAnthropic,
         }
     }

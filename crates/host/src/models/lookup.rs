@@ -145,6 +145,10 @@ impl ModelRegistry<'_> {
             (Some(wire), _) => wire.into(),
             // Google serves its own models on Vertex with its own wire format.
             (None, Some(preset)) if preset.name == "vertex" && id.starts_with("gemini") => Wire::Gemini,
+            // Only Anthropic's models have their own format on Bedrock.
+            (None, Some(preset)) if preset.name == "bedrock" && !id.contains("anthropic") && !id.contains("claude") => {
+                Wire::BedrockConverse
+            }
             (None, Some(preset)) => preset.wire,
             (None, None) => Wire::OpenaiChat,
         };

@@ -169,7 +169,7 @@ fn quirks(provider: &ResolvedProvider<'_>, wire: Wire) -> Result<Quirks> {
                 auth: AuthScheme::XGoogApiKey,
                 ..Quirks::OPENAI
             },
-            Wire::BedrockAnthropic => Quirks {
+            Wire::BedrockAnthropic | Wire::BedrockConverse => Quirks {
                 auth: AuthScheme::Aws,
                 ..Quirks::OPENAI
             },

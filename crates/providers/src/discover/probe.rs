@@ -65,7 +65,7 @@ async fn send_probe(settings: &ProviderSettings) -> Result<Option<Value>, Error>
             .await
         }
         Wire::Gemini | Wire::VertexAnthropic => vertex(settings).await,
-        Wire::BedrockAnthropic => bedrock(settings).await,
+        Wire::BedrockAnthropic | Wire::BedrockConverse => bedrock(settings).await,
     }
 }
 
