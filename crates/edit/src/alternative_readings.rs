@@ -1,5 +1,6 @@
 //! Alternative readings of quoted text that does not occur in the file: line numbers, over-escaping, entities, fences.
 
+use crate::anchor::line_hash;
 use crate::fold::is_blank;
 
 /// How the quoted text was normalised.
@@ -18,6 +19,8 @@ pub(crate) struct AlternativeReading {
     pub(crate) old: String,
     pub(crate) new: String,
     pub(crate) hint: Option<usize>,
+    /// Whether the text must be exactly at the hint: what was removed may be content.
+    pub(crate) is_placed: bool,
 }
 
 /// All readings that differ, in the order in which to try them.
@@ -28,10 +31,12 @@ pub(crate) fn alternative_readings(old: &str, new: &str) -> Vec<AlternativeReadi
             old,
             new,
             hint: None,
+            is_placed: false,
         })
     };
     let listings = LISTING_MARKS.iter().filter_map(|mark| without_numbers(old, new, mark));
     let others = [
+        plain(Normalization::LineNumbers, both(old, new, without_anchors)),
         plain(Normalization::Fences, without_fences(old, new)),
         plain(Normalization::Fences, without_path_comment(old, new)),
         without_some_numbers(old, new),
@@ -94,6 +99,7 @@ fn without_numbers(old: &str, new: &str, mark: &str) -> Option<AlternativeReadin
         old,
         new: new.split_inclusive('\n').map(strip).collect(),
         hint,
+        is_placed: !mark.contains(['|', '\u{2192}', '\t']),
     })
 }
 
@@ -104,6 +110,7 @@ fn without_some_numbers(old: &str, new: &str) -> Option<AlternativeReading> {
         old: stripped(old),
         new: stripped(new),
         hint: Some(hint),
+        is_placed: false,
     })
 }
 
@@ -125,13 +132,15 @@ fn unnumbered(text: &str, mark: &str) -> Option<(String, Option<usize>)> {
             continue;
         }
         let (number, rest) = numbered_by(line, mark)?;
-        if next.replace(number + 1).is_some_and(|next| next > number) {
+        if next.replace(number + 1).is_some_and(|next| next != number) {
             return None;
         }
         first.get_or_insert(number);
         out.push_str(rest);
     }
-    first.is_some().then_some((out, first))
+    // Numbers without text are content.
+    let has_text = out.lines().any(|line| line.contains(char::is_alphanumeric));
+    first.filter(|_| has_text).map(|first| (out, Some(first)))
 }
 
 /// Splits a line of a listing. The number of an empty line may have no space after it.
@@ -140,9 +149,10 @@ fn numbered_by<'a>(line: &'a str, mark: &str) -> Option<(usize, &'a str)> {
     let digits = trimmed.len() - trimmed.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, rest) = trimmed.split_at_checked(digits)?;
     let number = number.parse().ok()?;
-    let after = rest
-        .strip_prefix(mark)
-        .or_else(|| rest.strip_prefix(mark.trim_end()).filter(|rest| is_blank(rest)))?;
+    let after = rest.strip_prefix(mark).or_else(|| {
+        rest.strip_prefix(mark.trim_end())
+            .filter(|rest| is_blank(rest) && mark != " ")
+    })?;
     Some((number, after))
 }
 
@@ -158,6 +168,34 @@ fn numbered(line: &str) -> Option<(usize, &str)> {
         }
     }
     None
+}
+
+/// The text without the anchors that a model has copied to the start of its lines: all lines have one, or the hash of
+/// one is that of its line.
+pub(crate) fn without_anchors(text: &str) -> String {
+    let hash = |line: &str| line.split(['#', '\t', ':', '|', '-']).nth(1).map(str::to_owned);
+    let is_copy = |line: &str| anchored_line(line).is_some_and(|rest| hash(line) == Some(line_hash(rest)));
+    let mut solid = text.lines().filter(|line| !is_blank(line));
+    if !text.lines().any(is_copy) && !solid.all(|line| anchored_line(line).is_some()) {
+        return text.to_owned();
+    }
+    text.split_inclusive('\n')
+        .map(|line| anchored_line(line).unwrap_or(line))
+        .collect()
+}
+
+/// The line after an anchor and its separator.
+fn anchored_line(line: &str) -> Option<&str> {
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let rest = line[digits..].strip_prefix('#').filter(|_| digits > 0)?;
+    let hash = rest.len()
+        - rest
+            .trim_start_matches(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+            .len();
+    let after = rest.get(hash..).filter(|_| hash == 3)?;
+    after
+        .strip_prefix(['\t', ':', '|', '-'])
+        .or(is_blank(after).then_some(after))
 }
 
 fn without_bars(old: &str, new: &str) -> Option<(String, String)> {

@@ -26,11 +26,13 @@ pub enum EditFormat {
     Unified,
     /// Whole files in code fences.
     Whole,
+    /// Tool arguments: a path and edits at line anchors.
+    Anchors,
 }
 
 impl EditFormat {
     /// Every format with its name.
-    pub const NAMES: [(&'static str, Self); 7] = [
+    pub const NAMES: [(&'static str, Self); 8] = [
         ("auto", Self::Auto),
         ("apply-patch", Self::ApplyPatch),
         ("search-replace", Self::SearchReplace),
@@ -38,6 +40,7 @@ impl EditFormat {
         ("json", Self::Json),
         ("unified", Self::Unified),
         ("whole", Self::Whole),
+        ("anchors", Self::Anchors),
     ];
 
     /// The name of the format.
@@ -134,7 +137,7 @@ impl EditParser {
             EditFormat::ApplyPatch => FormatParser::ApplyPatch(ApplyPatchParser::default()),
             EditFormat::SearchReplace => FormatParser::SearchReplace(SearchReplaceParser::default()),
             EditFormat::Xml => FormatParser::Xml(XmlParser::default()),
-            EditFormat::Json => FormatParser::Json(JsonParser::default()),
+            EditFormat::Json | EditFormat::Anchors => FormatParser::Json(JsonParser::default()),
             EditFormat::Unified => FormatParser::Unified(UnifiedDiffParser::default()),
             EditFormat::Whole => FormatParser::Whole(WholeFileParser::default()),
         };

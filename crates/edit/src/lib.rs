@@ -16,10 +16,12 @@
 
 mod action_log;
 mod alternative_readings;
+mod anchor;
 mod document;
 mod fold;
 mod format;
 mod indent;
+mod line_history;
 mod line_index;
 mod locator;
 mod matcher;
@@ -35,14 +37,18 @@ mod streaming_diff;
 mod text_diff;
 
 pub use action_log::{ActionLog, FileStatus, HunkAuthors, ReviewDecision, ReviewHunk};
+pub use anchor::{AnchorOp, AnchoredEdit, LineAnchor, line_anchor, line_hash};
 pub use format::{EditDelta, EditEvent, EditFormat, EditParser, MalformedEdit, detect, parse};
+pub use line_history::{LineNumberBasis, SeenVersions};
 pub use locator::{EditLocator, LocationGuess};
 pub use model_formats::format_for;
 pub use parsed_edit::{
     EditChange, EndOfFile, HunkLine, InsertPosition, ParsedEdit, PatchHunk, PathSource, ReplaceScope, ReplaceUnit,
     Replacement,
 };
-pub use plan::{EditPlan, EditReport, FileChange, FileLookup, plan, plan_edits};
+pub use plan::{
+    EditPlan, EditReport, FileChange, FileLookup, VersionLookup, plan, plan_edits, plan_edits_seen, plan_seen,
+};
 pub use preview::{EditPreview, PreviewSource};
 pub use refusal::{EditRefusal, FileRegion, RefusalReason, RefusedEdits};
 pub use resolve::MatchMethod;

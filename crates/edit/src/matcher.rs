@@ -3,6 +3,7 @@
 use crate::document::TextDocument;
 use crate::fold::{collapse, indent_of, is_blank, is_typo, squash, squash_key};
 use crate::indent::IndentShift;
+use crate::line_history::LineHistory;
 use crate::line_index::LineIndex;
 
 /// A quoted line. Patch context may or may not have its leading space, so there are two readings.
@@ -84,6 +85,8 @@ impl MatchCandidate {
 pub(crate) struct Haystack<'d> {
     pub(crate) document: &'d TextDocument,
     pub(crate) index: &'d LineIndex,
+    /// Translates line numbers.
+    pub(crate) history: &'d LineHistory,
 }
 
 impl Haystack<'_> {
@@ -384,18 +387,26 @@ pub(crate) enum MatchPick {
     Many(Vec<usize>),
 }
 
-/// The only candidate, or the one selected by a line hint (from 0).
-pub(crate) fn pick(mut candidates: Vec<MatchCandidate>, hint: Option<usize>) -> MatchPick {
-    match candidates.len() {
-        0 => MatchPick::None,
-        1 => MatchPick::One(candidates.remove(0)),
-        _ => {
-            let lines: Vec<usize> = candidates.iter().map(MatchCandidate::first).collect();
-            match hint.and_then(|hint| nearest(&lines, hint)) {
-                Some(at) => MatchPick::One(candidates.swap_remove(at)),
-                None => MatchPick::Many(lines),
+impl Haystack<'_> {
+    /// The only candidate, or the one selected by a line hint (from 0).
+    pub(crate) fn pick(&self, mut candidates: Vec<MatchCandidate>, hint: Option<usize>) -> MatchPick {
+        match candidates.len() {
+            0 => MatchPick::None,
+            1 => MatchPick::One(candidates.remove(0)),
+            _ => {
+                let lines: Vec<usize> = candidates.iter().map(MatchCandidate::first).collect();
+                match hint.and_then(|hint| self.nearest(&lines, hint)) {
+                    Some(at) => MatchPick::One(candidates.swap_remove(at)),
+                    None => MatchPick::Many(lines),
+                }
             }
         }
+    }
+
+    /// The line that the hint refers to. A hint that is only near one of several equal places may be stale, so it
+    /// decides only if the history of the file allows it.
+    pub(crate) fn nearest(&self, lines: &[usize], hint: usize) -> Option<usize> {
+        self.history.choose(self.document, lines, hint)
     }
 }
 
@@ -424,8 +435,7 @@ pub(crate) fn contradicts_hint(
     contradicts.then(|| vec![other.first(), chosen.first()])
 }
 
-/// The line that the hint refers to. A hint that is only near one of several equal places may be stale, so it does not
-/// decide.
+/// The line exactly at the hint.
 pub(crate) fn nearest(lines: &[usize], hint: usize) -> Option<usize> {
     lines.iter().position(|line| *line == hint)
 }

@@ -1,5 +1,7 @@
 //! Parsed edits, before they are checked against any file.
 
+use crate::anchor::AnchoredEdit;
+
 /// One edit of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedEdit {
@@ -54,6 +56,8 @@ pub enum EditChange {
         /// The lines to insert.
         text: String,
     },
+    /// Change whole lines at anchors.
+    Anchored(AnchoredEdit),
     /// Set the whole content of a file, existing or new.
     Write(String),
     /// Create a file, which must not exist.

@@ -97,11 +97,47 @@ struct ChangedLines<'o, 'n> {
 impl<'n> ChangedLines<'_, 'n> {
     fn placeholder(&self) -> Option<&'n str> {
         let is_new = |line: &&&'n str| !self.old.iter().any(|old| old.trim() == line.trim());
-        let suspects = self.added.iter().filter(is_new);
-        suspects
+        let suspects = || self.added.iter().filter(is_new);
+        let found = suspects()
             .filter_map(|line| Some((line, stub(line)?)))
             .find(|(_, stub)| self.stands_for_lines(*stub))
-            .map(|(line, _)| *line)
+            .map(|(line, _)| *line);
+        // One line that stands for several may contain the placeholder anywhere.
+        let is_collapsed = self.removed.len() > self.added.len() + 1 && self.policy != OmissionPolicy::Document;
+        found.or_else(|| {
+            suspects()
+                .find(|line| is_collapsed && self.has_embedded_phrase(line))
+                .copied()
+        })
+    }
+
+    /// Whether a line contains a comment that only says that code is left out, or a phrase for it.
+    fn has_embedded_phrase(&self, line: &str) -> bool {
+        const PHRASES: [&str; 9] = [
+            "omitted for brevity",
+            "for brevity",
+            "existing code",
+            "rest of the code",
+            "rest of implementation",
+            "rest of the implementation",
+            "same as before",
+            "remains the same",
+            "remains unchanged",
+        ];
+        let is_known = |text: &str| self.removed.iter().any(|removed| removed.contains(text));
+        let comments = [("/*", "*/"), ("<!--", "-->"), ("{/*", "*/}")]
+            .into_iter()
+            .flat_map(|(open, close)| {
+                line.split(open)
+                    .skip(1)
+                    .filter_map(move |rest| rest.split_once(close).map(|(inside, _)| inside))
+            });
+        let is_stub = |text: &str| {
+            let inner = text.trim().trim_matches(|c: char| "{}[]()<>.…- ".contains(c));
+            (is_phrase(inner) || inner.is_empty() && has_dots(text)) && !is_known(text.trim())
+        };
+        let lower = line.to_lowercase();
+        comments.into_iter().any(is_stub) || PHRASES.iter().any(|phrase| lower.contains(phrase) && !is_known(phrase))
     }
 
     fn stands_for_lines(&self, stub: Stub<'_>) -> bool {

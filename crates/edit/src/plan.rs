@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::format::{self, EditFormat};
+use crate::line_history::SeenVersions;
 use crate::parsed_edit::{EditChange, ParsedEdit};
 use crate::refusal::{EditRefusal, RefusalReason, RefusedEdits};
 use crate::resolve::MatchMethod;
@@ -17,6 +18,9 @@ use crate::resolve::MatchMethod;
 use file::FilePlan;
 pub(crate) use path::looks_like_path;
 use working::HunkSiblings;
+
+/// The versions of a file that the author of the edits has seen.
+pub type VersionLookup<'a> = dyn Fn(&Path) -> SeenVersions + 'a;
 
 /// Looks up a file by its path relative to the project; `None` if it does not exist.
 pub type FileLookup<'a> = dyn Fn(&Path) -> Option<String> + 'a;
@@ -123,12 +127,23 @@ pub fn plan(
     target: Option<&Path>,
     lookup: &FileLookup<'_>,
 ) -> Result<EditPlan, RefusedEdits> {
+    plan_seen(text, format, target, lookup, &|_| SeenVersions::default())
+}
+
+/// Plans `text` of an author who has seen these versions of the files: line numbers and anchors may refer to them.
+pub fn plan_seen(
+    text: &str,
+    format: EditFormat,
+    target: Option<&Path>,
+    lookup: &FileLookup<'_>,
+    seen: &VersionLookup<'_>,
+) -> Result<EditPlan, RefusedEdits> {
     let format = match format {
         EditFormat::Auto => format::detect(text).ok_or_else(|| refuse(0, None, RefusalReason::UnknownFormat))?,
         named => named,
     };
     let edits = format::parse(text, format).map_err(|malformed| refuse(malformed.edit, None, malformed.why))?;
-    plan_edits(&edits, format, target, lookup)
+    plan_edits_seen(&edits, format, target, lookup, seen)
 }
 
 /// Files, each looked up once.
@@ -158,6 +173,17 @@ pub fn plan_edits(
     format: EditFormat,
     target: Option<&Path>,
     lookup: &FileLookup<'_>,
+) -> Result<EditPlan, RefusedEdits> {
+    plan_edits_seen(edits, format, target, lookup, &|_| SeenVersions::default())
+}
+
+/// Plans parsed edits of an author who has seen these versions of the files.
+pub fn plan_edits_seen(
+    edits: &[ParsedEdit],
+    format: EditFormat,
+    target: Option<&Path>,
+    lookup: &FileLookup<'_>,
+    seen: &VersionLookup<'_>,
 ) -> Result<EditPlan, RefusedEdits> {
     if edits.is_empty() {
         return Err(refuse(0, None, RefusalReason::NoEdits));
@@ -195,7 +221,7 @@ pub fn plan_edits(
         let file = match pending.iter().position(|file| file.path == path) {
             Some(at) => &mut pending[at],
             None => {
-                pending.push(FilePlan::new(path.clone(), files.read(&path).as_deref()));
+                pending.push(FilePlan::new(path.clone(), files.read(&path).as_deref(), seen(&path)));
                 let last = pending.len() - 1;
                 &mut pending[last]
             }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::anchor::line_anchor;
+
 /// The whole edit text is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct RefusedEdits {
@@ -122,6 +124,22 @@ pub enum RefusalReason {
         "the indentation of the edit does not agree with the file; copy the indentation of the lines from the file"
     )]
     Indentation,
+    /// The line of an anchor has changed, and its history does not show where it is now.
+    #[error("the anchor `{anchor}` does not match the file; use the anchors of the current lines")]
+    StaleAnchor {
+        /// The anchor.
+        anchor: String,
+        /// Its line, counted from 1.
+        line: usize,
+    },
+    /// The last line of a range is above the first.
+    #[error("the range ends at `{end}`, above its start `{start}`")]
+    AnchorOrder {
+        /// The first line.
+        start: String,
+        /// The last line.
+        end: String,
+    },
     /// Two edits touch the same lines.
     #[error("the edit touches lines {from}-{to}, which edit {other} changes too; make one edit of the two")]
     Overlap {
@@ -192,6 +210,13 @@ impl fmt::Display for EditRefusal {
         }
         write!(f, "{}.", self.reason)?;
         if let Some(region) = &self.nearest {
+            if matches!(self.reason, RefusalReason::StaleAnchor { .. }) {
+                write!(f, " The current lines are:")?;
+                for (line, number) in region.lines.iter().zip(region.start as u64..) {
+                    write!(f, "\n{}\t{line}", line_anchor(number, line))?;
+                }
+                return Ok(());
+            }
             write!(f, " The nearest lines in the file are:")?;
             let width = (region.start + region.lines.len()).to_string().len();
             for (offset, line) in region.lines.iter().enumerate() {

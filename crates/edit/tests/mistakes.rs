@@ -15,9 +15,9 @@ mod task;
 
 use std::path::Path;
 
-use edit::{FileChange, plan};
+use edit::{EditFormat, FileChange, plan};
 use kinds::{KINDS, MistakeCase};
-use task::{Random, Source};
+use task::{Random, Source, write};
 
 const FILES: [(&str, &str); 16] = [
     (
@@ -54,6 +54,35 @@ fn case_count() -> usize {
         .unwrap_or(5_100)
 }
 
+/// The files: `EDIT_MISTAKE_FOLDER=/a/folder` at compile time uses those of a folder instead.
+fn sources() -> Vec<Source> {
+    let Some(folder) = option_env!("EDIT_MISTAKE_FOLDER") else {
+        return FILES.iter().map(|(path, text)| Source::new(path, text)).collect();
+    };
+    let files = Path::new(folder).read_dir().expect("a folder");
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.expect("an entry");
+        let text = String::from_utf8(testkit_read(&entry.path())).ok()?;
+        Some(Source::new(&entry.file_name().to_string_lossy(), &text))
+    };
+    files.filter_map(read).collect()
+}
+
+fn testkit_read(path: &Path) -> Vec<u8> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    let mut file = std::fs::OpenOptions::new().read(true).open(path).expect("a file");
+    file.read_to_end(&mut bytes).expect("a readable file");
+    bytes
+}
+
+/// The first state of the generator. `EDIT_MISTAKE_SEED=7` at compile time makes other cases.
+fn seed() -> u64 {
+    option_env!("EDIT_MISTAKE_SEED")
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(17)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Applied,
@@ -81,10 +110,81 @@ fn judge(case: &MistakeCase) -> (Verdict, String) {
     }
 }
 
+/// The lines of the file that a refusal shows, with their numbers.
+fn shown_lines(refusal: &str) -> Vec<(usize, &str)> {
+    refusal
+        .lines()
+        .filter_map(|line| {
+            let (number, text) = line.split_once(" | ").or_else(|| line.split_once(" |"))?;
+            Some((number.trim().parse().ok()?, text))
+        })
+        .collect()
+}
+
+/// The second attempt of a reader who knows the intended change and only the refusal: it quotes the lines that are shown,
+/// or gives the line number of one of the places.
+fn second_attempt(case: &MistakeCase, refusal: &str, random: &mut Random) -> Option<String> {
+    let task = &case.task;
+    let places = refusal
+        .split_once("at lines ")
+        .map(|(_, rest)| rest.split(';').next().unwrap_or_default());
+    if let Some(places) = places {
+        let start = (task.start + 1).to_string();
+        let is_listed = places.split(", ").any(|line| line == start);
+        return is_listed.then(|| write(task, EditFormat::Json, Some(task.start + 1), random));
+    }
+    let shown = shown_lines(refusal);
+    let is_shown = |(offset, text): (usize, &String)| {
+        text.trim().is_empty()
+            || shown
+                .iter()
+                .any(|(number, line)| *number == task.start + 1 + offset && line == text)
+    };
+    let lines = &task.source.lines[task.start..task.start + task.old().len()];
+    lines
+        .iter()
+        .enumerate()
+        .all(is_shown)
+        .then(|| write(task, EditFormat::Json, None, random))
+}
+
+#[test]
+fn a_refusal_lets_a_reader_correct_the_edit() {
+    let sources = sources();
+    let mut random = Random(23);
+    let (mut tried, mut corrected, mut failures) = (0, 0, Vec::new());
+    while tried < 200 {
+        let (kind, _, build) = KINDS[random.below(KINDS.len())];
+        let source = &sources[random.below(sources.len())];
+        let Some(case) = build(&mut random, source) else {
+            continue;
+        };
+        let (verdict, refusal) = judge(&case);
+        // An error in the tags is corrected without the file, and long regions are not repeated.
+        let is_long = case.task.old().len() > 20 || case.task.entries.is_empty();
+        if verdict != Verdict::Refused || case.expected.is_none() || refusal.contains("of the edit text") || is_long {
+            continue;
+        }
+        tried += 1;
+        let second = second_attempt(&case, &refusal, &mut random).map(|text| MistakeCase {
+            format: EditFormat::Json,
+            text,
+            ..case.clone()
+        });
+        match second.map(|second| judge(&second)) {
+            Some((Verdict::Applied, _)) => corrected += 1,
+            other => failures.push(format!("{kind}\n{}\n{refusal}\n{other:?}", case.text)),
+        }
+    }
+    println!("{corrected} of {tried} corrected");
+    let shown: Vec<&String> = failures.iter().take(4).collect();
+    assert!(corrected * 100 >= tried * 95, "{corrected} of {tried}: {shown:#?}");
+}
+
 #[test]
 fn no_mistake_is_applied_wrongly() {
-    let sources: Vec<Source> = FILES.iter().map(|(path, text)| Source::new(path, text)).collect();
-    let mut random = Random(17);
+    let sources = sources();
+    let mut random = Random(seed());
     let each = case_count() / KINDS.len() + 1;
     let mut failures = Vec::new();
     let mut table = String::new();
@@ -114,7 +214,7 @@ fn no_mistake_is_applied_wrongly() {
         }
     }
     println!("{table}");
-    let shown: Vec<&String> = failures.iter().take(5).collect();
+    let shown: Vec<&String> = failures.iter().take(12).collect();
     assert!(
         failures.is_empty(),
         "{} failures, the first:\n{shown:#?}",

@@ -77,7 +77,8 @@ fn a_placeholder_is_quoted_in_the_refusal() {
             "    start(2);\n    stop(2);",
             "    start(2);\n    // ... rest unchanged ...",
         )],
-        "Edit 1 (a.rs): the new text leaves code out (`// ... rest unchanged ...`); write it in full or edit only the lines that change.",
+        "Edit 1 (a.rs): the new text leaves code out (`// ... rest unchanged ...`); write it in full or edit only the lines that change. \
+         The nearest lines in the file are:\n5 | fn two() {\n6 |     start(2);\n7 |     stop(2);\n8 | }",
     );
 }
 

@@ -1,5 +1,6 @@
 //! Tool arguments: a path and edits of old and new text, an insertion, whole content, or a patch in a string.
 
+use crate::anchor::{AnchorOp, AnchoredEdit, LineAnchor};
 use crate::format::{EditDelta, EditEvent, EditFormat, MalformedEdit, detect, parse};
 use crate::parse::event;
 use crate::parse::json_value::{IncrementalJsonReader, JsonPathStep, LooseJson, StringGrowth};
@@ -35,6 +36,10 @@ const NEW: &[&str] = &[
 ];
 const ALL: &[&str] = &["replace_all", "replaceAll", "allow_multiple"];
 const LINE: &[&str] = &["line", "start_line", "line_hint"];
+const START_ANCHOR: &[&str] = &["anchor", "start_anchor", "start", "from", "pos"];
+const END_ANCHOR: &[&str] = &["end", "end_anchor", "to"];
+const OPERATION: &[&str] = &["op", "operation", "action", "type"];
+const ANCHORED_TEXT: &[&str] = &["text", "new_text", "content", "lines", "new_string"];
 const CONTENT: &[&str] = &["content", "contents", "file_text"];
 const PATCH: &[&str] = &["patch", "patchText", "patch_text", "input", "diff"];
 
@@ -167,6 +172,9 @@ fn object(entries: &JsonEntries, names: &[String], edits: &mut Vec<ParsedEdit>) 
 }
 
 fn change(entries: &JsonEntries, edits: &[ParsedEdit]) -> Result<Option<EditChange>, MalformedEdit> {
+    if let Some(edit) = anchored(entries, edits)? {
+        return Ok(Some(EditChange::Anchored(edit)));
+    }
     let old = text_field(entries, OLD, edits)?;
     let new = text_field(entries, NEW, edits)?;
     let content = text_field(entries, CONTENT, edits)?;
@@ -209,6 +217,68 @@ fn change(entries: &JsonEntries, edits: &[ParsedEdit]) -> Result<Option<EditChan
             },
         })),
         (None, None, None) => Ok(None),
+    }
+}
+
+/// An edit at line anchors.
+fn anchored(entries: &JsonEntries, edits: &[ParsedEdit]) -> Result<Option<AnchoredEdit>, MalformedEdit> {
+    if field(entries, OLD).is_some() {
+        return Ok(None);
+    }
+    let anchor = |names: &[&'static str]| match field(entries, names) {
+        Some((_, LooseJson::String(text))) => LineAnchor::parse(text),
+        _ => None,
+    };
+    let op = match field(entries, OPERATION) {
+        Some((_, LooseJson::String(op))) => anchor_op(op),
+        _ => None,
+    };
+    // `{"insert_after": "12#k3f", "text": …}`
+    let keyed = ["replace", "delete", "insert_before", "insert_after"]
+        .iter()
+        .find_map(|name| Some((anchor(&[name])?, anchor_op(name))));
+    let Some((start, op)) = anchor(START_ANCHOR).map(|start| (start, op)).or(keyed) else {
+        return match field(entries, START_ANCHOR) {
+            Some(("anchor" | "start_anchor", _)) => Err(problem(
+                edits,
+                "an anchor has the form `12#abc`; copy it from the file as it was shown",
+            )),
+            _ => Ok(None),
+        };
+    };
+    let text = match field(entries, ANCHORED_TEXT) {
+        Some((_, LooseJson::String(text))) => Some(text.clone()),
+        Some((_, LooseJson::Array(lines))) => {
+            let lines = lines.iter().filter_map(|line| match line {
+                LooseJson::String(line) => Some(format!("{}\n", line.trim_end_matches('\n'))),
+                _ => None,
+            });
+            Some(lines.collect())
+        }
+        _ => None,
+    };
+    let op = op.unwrap_or(match text.as_deref() {
+        None => AnchorOp::Delete,
+        Some(_) => AnchorOp::Replace,
+    });
+    if text.is_none() && op != AnchorOp::Delete {
+        return Err(problem(edits, "the edit has no `text`"));
+    }
+    let text = text.unwrap_or_default();
+    let end = anchor(END_ANCHOR);
+    if end.is_none() && field(entries, END_ANCHOR).is_some_and(|(_, end)| *end != LooseJson::String(String::new())) {
+        return Err(problem(edits, "`end` is not an anchor such as `12#abc`"));
+    }
+    Ok(Some(AnchoredEdit { op, start, end, text }))
+}
+
+fn anchor_op(name: &str) -> Option<AnchorOp> {
+    match name.trim().to_ascii_lowercase().replace('-', "_").as_str() {
+        "replace" | "set" | "update" | "replace_range" | "replace_line" => Some(AnchorOp::Replace),
+        "delete" | "remove" => Some(AnchorOp::Delete),
+        "insert_before" | "before" | "prepend" => Some(AnchorOp::InsertBefore),
+        "insert_after" | "insert" | "after" | "append" => Some(AnchorOp::InsertAfter),
+        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::document::{Splice, TextDocument, normalize_newlines};
+use crate::line_history::SeenVersions;
 use crate::parsed_edit::{EditChange, ParsedEdit, Replacement};
 use crate::placeholder::{OmissionPolicy, find_placeholder};
 use crate::plan::path::normalize;
@@ -30,13 +31,17 @@ enum FileState {
 
 impl FileState {
     fn text(content: &str) -> Self {
-        Self::Text(Box::new(WorkingDocument::new(TextDocument::parse(content))))
+        Self::seen(content, SeenVersions::default())
+    }
+
+    fn seen(content: &str, seen: SeenVersions) -> Self {
+        Self::Text(Box::new(WorkingDocument::new(TextDocument::parse(content), seen)))
     }
 }
 
 impl FilePlan {
-    pub(crate) fn new(path: PathBuf, before: Option<&str>) -> Self {
-        let state = before.map_or(FileState::Missing, FileState::text);
+    pub(crate) fn new(path: PathBuf, before: Option<&str>, seen: SeenVersions) -> Self {
+        let state = before.map_or(FileState::Missing, |before| FileState::seen(before, seen));
         let before = before.map(str::to_owned);
         Self {
             path,
@@ -64,7 +69,7 @@ impl FilePlan {
             EditChange::Replace(replace) if replace.readings.iter().all(|(old, _)| old.trim().is_empty()) => {
                 self.write_empty(number, replace)
             }
-            EditChange::Replace(_) | EditChange::Hunk(_) | EditChange::Insert { .. } => {
+            EditChange::Replace(_) | EditChange::Hunk(_) | EditChange::Insert { .. } | EditChange::Anchored(_) => {
                 self.place(number, &edit.change, siblings)
             }
         }

@@ -1,8 +1,10 @@
 //! A file's content while its edits are placed and checked against each other, before any is applied.
 
 use crate::alternative_readings::unfenced;
+use crate::anchor;
 use crate::document::{FinalNewline, Splice, TextDocument, normalize_newlines};
 use crate::fold::{squash, squash_key};
+use crate::line_history::{LineHistory, SeenVersions};
 use crate::line_index::LineIndex;
 use crate::matcher::Haystack;
 use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, ParsedEdit, PatchHunk, Replacement};
@@ -28,6 +30,7 @@ pub(crate) struct HunkSiblings<'a> {
 pub(crate) struct WorkingDocument {
     document: TextDocument,
     index: LineIndex,
+    history: LineHistory,
     splices: Vec<(usize, Splice)>,
     placed: Vec<(usize, EditChange)>,
     /// The line after the last edit.
@@ -35,11 +38,12 @@ pub(crate) struct WorkingDocument {
 }
 
 impl WorkingDocument {
-    pub(crate) fn new(document: TextDocument) -> Self {
+    pub(crate) fn new(document: TextDocument, seen: SeenVersions) -> Self {
         let index = LineIndex::new(&document);
         Self {
             document,
             index,
+            history: LineHistory::new(seen),
             splices: Vec::new(),
             placed: Vec::new(),
             after: 0,
@@ -80,6 +84,7 @@ impl WorkingDocument {
         let haystack = Haystack {
             document: &self.document,
             index: &self.index,
+            history: &self.history,
         };
         let resolved = match resolve(&haystack, change, order, omissions) {
             Ok(resolved) => resolved,
@@ -148,10 +153,11 @@ impl WorkingDocument {
         order: HunkOrder,
         omissions: OmissionPolicy,
     ) -> Option<(Self, ResolvedEdit)> {
-        let next = Self::new(TextDocument::parse(&self.render()));
+        let next = Self::new(TextDocument::parse(&self.render()), SeenVersions::default());
         let haystack = Haystack {
             document: &next.document,
             index: &next.index,
+            history: &next.history,
         };
         let found = resolve(&haystack, change, order, omissions).ok()?;
         (found.method == MatchMethod::Exact).then_some((next, found))
@@ -188,6 +194,7 @@ fn is_no_op(change: &EditChange) -> bool {
         EditChange::Replace(replace) => replace.readings.iter().all(|(old, new)| old == new),
         EditChange::Hunk(hunk) => !hunk.is_change(),
         EditChange::Insert { text, .. } => text.is_empty(),
+        EditChange::Anchored(_) => false,
         EditChange::Write(_) | EditChange::Create(_) | EditChange::Delete | EditChange::Move(_) => false,
     }
 }
@@ -211,6 +218,11 @@ fn resolve(
             )
         }
         EditChange::Insert { position: place, text } => insert(haystack.document, *place, text),
+        EditChange::Anchored(edit) => {
+            let found = anchor::resolve(haystack, edit)?;
+            let old = anchor::replaced_text(haystack.document, &found);
+            check(haystack, &old, &normalize_newlines(&edit.text), found, omissions)
+        }
         EditChange::Write(_) | EditChange::Create(_) | EditChange::Delete | EditChange::Move(_) => {
             Err(RefusalReason::NoEdits)
         }
@@ -313,6 +325,12 @@ fn adds_text(old: &str, new: &str) -> bool {
 
 /// Adds details: the most similar lines, or that the change is already applied.
 fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> RefusalDetail {
+    if let RefusalReason::StaleAnchor { line, .. } = why {
+        let line = line
+            .saturating_sub(3)
+            .min(haystack.document.line_count().saturating_sub(4));
+        return (why, Some(nearest::region_at(haystack, line, 4)));
+    }
     let (old, new) = match change {
         EditChange::Replace(replace) => replace.readings.first().cloned().unwrap_or_default(),
         EditChange::Hunk(hunk) => (old_text(&hunk.lines), new_text(&hunk.lines)),
@@ -351,9 +369,10 @@ fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> 
             let region = nearest::region(haystack, header);
             (why, region)
         }
-        RefusalReason::Elision | RefusalReason::NoContext | RefusalReason::Indentation => {
-            (why, nearest::region(haystack, &old))
-        }
+        RefusalReason::Elision
+        | RefusalReason::NoContext
+        | RefusalReason::Indentation
+        | RefusalReason::Placeholder(_) => (why, nearest::region(haystack, &old)),
         other => (other, None),
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::document::TextDocument;
 use crate::fold::{indent_of, is_blank};
-use crate::matcher::{Haystack, MatchPick, QuotedLine, pick};
+use crate::matcher::{Haystack, MatchPick, QuotedLine};
 use crate::parsed_edit::ReplaceScope;
 use crate::placeholder::is_omission;
 use crate::refusal::RefusalReason;
@@ -78,7 +78,7 @@ fn place(
             .into_iter()
             .filter(|candidate| candidate.first() >= from)
             .collect();
-        match pick(candidates, hint.take()) {
+        match haystack.pick(candidates, hint.take()) {
             MatchPick::None => return Err(RefusalReason::NotFound),
             MatchPick::Many(_) if old == new => {}
             MatchPick::Many(lines) => return Err(ambiguous(&lines)),

@@ -3,7 +3,7 @@
 
 use crate::document::TextDocument;
 use crate::fold::{is_blank, squash};
-use crate::matcher::{Haystack, MatchLevel, QuotedLine, nearest};
+use crate::matcher::{Haystack, MatchLevel, QuotedLine};
 use crate::parsed_edit::{EndOfFile, ReplaceScope};
 use crate::refusal::RefusalReason;
 use crate::resolve::replace::{ReplaceTarget, ambiguous};
@@ -30,7 +30,10 @@ pub(crate) fn resolve(
         .filter(|at| squashed.starts_line(*at) && squashed.ends_line(at + sought.len()))
         .collect();
     let lines: Vec<usize> = found.iter().map(|at| squashed.line_at(*at)).collect();
-    let start = match (found.as_slice(), target.hint.and_then(|hint| nearest(&lines, hint))) {
+    let start = match (
+        found.as_slice(),
+        target.hint.and_then(|hint| haystack.nearest(&lines, hint)),
+    ) {
         ([], _) => return Ok(None),
         ([only], _) => *only,
         (many, Some(at)) => many[at],

@@ -3,9 +3,7 @@
 use crate::alternative_readings::alternative_readings;
 use crate::document::Splice;
 use crate::fold::{indent_of, is_blank, similarity, squash};
-use crate::matcher::{
-    Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_trivial, nearest, pick,
-};
+use crate::matcher::{Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_trivial};
 use crate::parsed_edit::{EndOfFile, ReplaceScope, ReplaceUnit};
 use crate::refusal::RefusalReason;
 use crate::resolve::{LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow};
@@ -55,7 +53,7 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Res
     }
     let (old, new) = target.lines();
     let quoted: Vec<QuotedLine> = old.iter().map(|line| QuotedLine::plain(*line)).collect();
-    match pick(haystack.typo_candidates(&quoted), target.hint) {
+    match haystack.pick(haystack.typo_candidates(&quoted), target.hint) {
         MatchPick::One(candidate) if keeps_mistyped(haystack, &old, &new, &candidate) => {
             by_lines(haystack, &quoted, &old, &new, &candidate)
         }
@@ -80,6 +78,7 @@ fn resolve_alternative(
         };
         let (is_exact, outcome) = match resolve_as_quoted(haystack, again) {
             Ok(None) => continue,
+            Ok(Some(found)) if reading.is_placed && reading.hint != Some(found.lines.start + 1) => continue,
             Ok(Some(found)) => {
                 let is_exact = matches!(found.method, MatchMethod::Exact | MatchMethod::TrailingSpace);
                 let method = MatchMethod::from_normalization(reading.dressing);
@@ -195,7 +194,7 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
             let lines: Vec<usize> = many.iter().map(|start| document.line_at(*start)).collect();
             let at = target
                 .hint
-                .and_then(|hint| nearest(&lines, hint))
+                .and_then(|hint| haystack.nearest(&lines, hint))
                 .filter(|at| is_line(many[*at]) || !many.iter().any(|start| is_line(*start)))
                 .ok_or_else(|| ambiguous(&lines))?;
             vec![many[at]]
@@ -305,7 +304,7 @@ fn lines(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
     if target.scope == ReplaceScope::All && candidates.len() > 1 {
         return all_lines(haystack, &quoted, &old, &new, candidates).map(Some);
     }
-    match pick(candidates, target.hint) {
+    match haystack.pick(candidates, target.hint) {
         MatchPick::None => Ok(None),
         MatchPick::One(candidate) if all.len() > 1 && is_trivial(&quoted) && target.hint != Some(candidate.first()) => {
             Err(ambiguous(&all.iter().map(MatchCandidate::first).collect::<Vec<_>>()))

@@ -8,7 +8,7 @@ use crate::placing::*;
 use crate::task::{Entry, Random, Source, Task, is_blank, write};
 
 /// An edit text with the only acceptable result.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MistakeCase {
     pub(crate) path: String,
     pub(crate) before: String,
@@ -16,6 +16,8 @@ pub(crate) struct MistakeCase {
     pub(crate) text: String,
     /// `None` if it must be refused.
     pub(crate) expected: Option<String>,
+    /// The correct edit.
+    pub(crate) task: Task,
 }
 
 type Build = fn(&mut Random, &Source) -> Option<MistakeCase>;
@@ -74,6 +76,7 @@ pub(crate) fn case(task: &Task, format: EditFormat, text: String) -> MistakeCase
         format,
         text,
         expected: Some(task.expected.clone()),
+        task: task.clone(),
     }
 }
 

@@ -165,7 +165,7 @@ pub(crate) fn offset(random: &mut Random, source: &Source) -> Option<MistakeCase
             format!("{}{}", " ".repeat(amount), entry.text)
         } else {
             let width = indent(&entry.text).len().min(amount);
-            entry.text[width..].to_owned()
+            entry.text[entry.text.floor_char_boundary(width)..].to_owned()
         };
     }
     let format = any_format(random);
