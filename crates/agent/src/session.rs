@@ -12,13 +12,14 @@ use crate::subtasks::running::RunningSubtasks;
 use crate::turn::approval::{Approver, CallProgress, SharedPolicy};
 use crate::turn::calls::FinishedCall;
 use crate::turn::request::StreamingReply;
-use model::{CallId, Model, ToolSpec};
+use model::{CallId, Model, Request, ToolSpec};
 use policy::Mode;
 use prompt::{CallGrammar, CallProtocol, ProjectFiles, RequestFrame};
 use session::{Event, Item, ItemId, NoticeLevel, SessionId, Totals};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use tokio::task::JoinSet;
+use tool::ToolSet;
 use tool::{ChangeReporter, NotificationSender, UsageReporter};
 
 /// A running session.
@@ -77,6 +78,8 @@ pub(crate) struct Turn {
     pub(crate) prompt_source: PromptSource,
     /// The call syntax of models that write calls in their text.
     pub(crate) grammar: Arc<CallGrammar>,
+    /// The last request.
+    pub(crate) request: Option<Arc<Request>>,
     /// The reply being received.
     pub(crate) reply: Option<StreamingReply>,
     pub(crate) running: JoinSet<FinishedCall>,
@@ -188,6 +191,7 @@ impl Turn {
             tools,
             prompt_source: PromptSource::default(),
             grammar: Arc::default(),
+            request: None,
             reply: None,
             running: JoinSet::new(),
             started: HashMap::new(),
@@ -204,7 +208,10 @@ impl Turn {
         let tools = &env.config.tools;
         let is_small = self.model.info().is_small();
         self.frame.tools = match is_small {
-            true => prompt::small_model_tools(&self.tools),
+            true => prompt::small_model_tools(&self.tools, |name| {
+                let tool = tools.get(name);
+                tool.is_some_and(|tool| tool.facts().sets.contains(&ToolSet::SmallModel))
+            }),
             false => Arc::clone(&self.tools),
         };
         // Tools of external programs come and go; the text about the tools must not change with them.

@@ -397,13 +397,15 @@ async fn a_read_only_run_changes_nothing_and_the_model_is_told() {
     );
 }
 
-/// A script in which the main model describes a change of a.txt and another one, asked without tools, writes it.
-fn describing(edit: &str) -> Script {
+/// A script in which the main model describes a change of a.txt and another one writes it.
+fn describing(edits: &[&str]) -> Script {
     let instructions = json!({"path": "a.txt", "instructions": "say goodbye instead"});
-    Script::new()
-        .turn(Turn::calls("edit_file", instructions))
-        .turn(Turn::text("Done."))
-        .side_reply(edit)
+    let script = Script::new()
+        .order(TurnOrder::Sequence)
+        .without_side_reply()
+        .turn(Turn::calls("edit_file", instructions));
+    let script = edits.iter().fold(script, |script, edit| script.turn(Turn::text(*edit)));
+    script.turn(Turn::text("Done."))
 }
 
 const TAGS: &str = "<old_text line=1>\nhello\n</old_text>\n<new_text>\ngoodbye\n</new_text>\n";
@@ -416,7 +418,7 @@ async fn a_change_that_is_only_described_is_written_by_the_edit_model_and_counte
         ("anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5", TAGS, "xml"),
         ("openai/gpt-5.5", "openai/gpt-5.5", PATCH, "apply-patch"),
     ] {
-        let server = Server::start(describing(reply)).await.unwrap();
+        let server = Server::start(describing(&[reply])).await.unwrap();
         let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
         let hew = hew(&server, &project);
         let data = hew.home().join("data");
@@ -434,7 +436,11 @@ async fn a_change_that_is_only_described_is_written_by_the_edit_model_and_counte
         let [first, edit, last] = requests.as_slice() else {
             panic!("{} requests", requests.len())
         };
-        assert!(first.raw.to_string().contains("instructions") && edit.tools.is_empty());
+        assert!(first.raw.to_string().contains("instructions"));
+        // It extends the conversation, so that its prefix is cached.
+        let plain = |text: &str| text.replace('\n', "");
+        assert_eq!((&edit.tools, plain(&edit.system)), (&first.tools, plain(&first.system)));
+        assert!(edit.messages[0].text.starts_with(&first.messages[0].text));
         assert!(name.ends_with(&edit.model), "{}", edit.model);
         assert!(edit.last_user_text().contains("hello") && edit.last_user_text().contains("say goodbye instead"));
         assert!(last.results().all(|result| result.text.starts_with("edited a.txt")));
@@ -457,7 +463,9 @@ async fn a_change_that_is_only_described_is_written_by_the_edit_model_and_counte
             (&asked[1]["model"], &asked[1]["outcome"]),
             (&json!(name), &json!("applied"))
         );
-        assert!(asked[1]["usage"]["input"].as_u64().unwrap() > 0, "{}", asked[1]);
+        let tokens = |kind: &str| asked[1]["usage"][kind].as_u64().unwrap();
+        let (new, cached) = (tokens("input") + tokens("cache_write"), tokens("cache_read"));
+        assert!(new > 0 && (cached > 1_000 || edit_model != "same"), "{}", asked[1]);
         assert!(asked[1]["cost_usd"].as_f64().unwrap() > 0.0, "{}", asked[1]);
         let learned = std::fs::read_to_string(data.join("edit-formats.json")).unwrap();
         let learned: Value = serde_json::from_str(&learned).unwrap();
@@ -468,7 +476,7 @@ async fn a_change_that_is_only_described_is_written_by_the_edit_model_and_counte
 #[tokio::test]
 async fn a_described_change_that_fails_is_counted_too() {
     let (server, project) = (
-        Server::start(describing("I would rather not.")).await.unwrap(),
+        Server::start(describing(&["I would rather not."; 2])).await.unwrap(),
         Project::new(&[("a.txt", "hello\n")]).unwrap(),
     );
     let hew = hew(&server, &project).env("HEW_EDIT_MODEL", "same");
@@ -487,7 +495,7 @@ async fn a_described_change_that_fails_is_counted_too() {
 
 #[tokio::test]
 async fn without_an_edit_model_edits_cannot_be_described() {
-    let (output, project, server) = run(describing(TAGS), &["--no-title", "be polite"]).await;
+    let (output, project, server) = run(describing(&[]), &["--no-title", "be polite"]).await;
     assert_eq!(output.code(), Some(0), "{}", output.stderr);
     assert_eq!(project.read("a.txt").unwrap(), "hello\n");
     let requests = server.requests();

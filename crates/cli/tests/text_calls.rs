@@ -31,7 +31,7 @@ fn task() -> Script {
             "<thinking>First I look.</thinking>\nI look at both.\n\n<read_file>\n<path>sum.py</path>\n</read_file>\n<grep><pattern>return</pattern></grep>",
         ))
         .turn(Turn::text(
-            "The sign is wrong.\n```xml\n<edit_file>\n<path>sum.py</path>\n<old_text>\n    return a - b\n\nprint(\"<sum>\", add(2, 3))\n</old_text>\n<new_text>\n    return a + b  # </old_text> is only text\n\nprint(\"<sum>\", add(2, 3))\n</new_text>\n</edit_file>\n```",
+            "The sign is wrong.\n\n<edit_file>\n<path>sum.py</path>\n<old_text>\n    return a - b\n\nprint(\"<sum>\", add(2, 3))\n</old_text>\n<new_text>\n    return a + b  # </old_text> is only text\n\nprint(\"<sum>\", add(2, 3))\n</new_text>\n</edit_file>",
         ))
         .turn(Turn::text("<terminal>\n<command>grep -c 'a + b' sum.py</command>\n</terminal>\n<tool_result tool=\"terminal\">\n7\n</tool_result>\nSeven."))
         .turn(Turn::text(
@@ -259,4 +259,32 @@ async fn a_whole_task_is_done_in_the_tags_of_qwens_models() {
         assert_eq!(last[1].text, script().turns[0].text);
         assert_eq!(last[3].text, script().turns[1].text);
     }
+}
+
+#[tokio::test]
+async fn content_with_tags_is_written_whole_or_refused() {
+    let nested = "one\n</content>\n<path>other.txt</path>\n</content>\n</write_file>\ntwo";
+    let script = Script::new()
+        .without_side_reply()
+        .turn(Turn::text(format!(
+            "<write_file>\n<path>a.txt</path>\n<content>\n{nested}\n</content>\n</write_file>"
+        )))
+        .turn(Turn::text(
+            "<edit_file>\n<path>sum.py</path>\n<old_text>def</old_text>\n<new_text>x</old_text>\n<new_text>y</new_text>\n</edit_file>",
+        ))
+        .turn(Turn::text(
+            "<invoke name=\"write_file\">\n<parameter name=\"path\">b.c</parameter>\n<parameter name=\"content\">if (a &amp;&amp; b &lt; c) {}</parameter>\n</invoke>",
+        ))
+        .turn(Turn::text(
+            "An example:\n```xml\n<write_file>\n<path>c.txt</path>\n<content>x</content>\n</write_file>\n```\nThat is all.",
+        ));
+    let (output, project, server) = run(script, "openai/gpt-5.5", &["--set", "tool_protocol=xml", "write files"]).await;
+    assert!(output.stdout.ends_with("That is all.\n"), "{}", output.stderr);
+    assert_eq!(project.read("a.txt").unwrap(), format!("{nested}\n"));
+    assert!(!project.path("other.txt").exists() && !project.path("c.txt").exists());
+    assert_eq!(project.read("sum.py").unwrap(), BUGGY);
+    assert_eq!(project.read("b.c").unwrap(), "if (a && b < c) {}");
+    let requests = seen(&server);
+    let refused = &requests[2].messages.last().unwrap().text;
+    assert!(refused.contains("can be read in several ways"), "{refused}");
 }

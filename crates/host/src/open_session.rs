@@ -293,6 +293,11 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let options = Options {
         caller: toolbox::ToolCaller::Model,
         model: Some(&name),
+        edit_format: config
+            .tools
+            .edit_format
+            .as_deref()
+            .and_then(edit::EditFormat::from_name),
         edit_model: edit.zip(edit_formats.as_ref()).map(|(model, formats)| EditModel {
             model,
             format_stats: formats.learned.clone(),

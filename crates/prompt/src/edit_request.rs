@@ -1,6 +1,6 @@
 //! Requests that let a second model apply a described change to one file.
 
-use model::{Breakpoint, Effort, Message, Request};
+use model::{Breakpoint, Effort, Message, Request, ToolChoice};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -30,8 +30,24 @@ pub struct EditInstruction<'a> {
     pub form: EditReplyFormat,
 }
 
-/// Builds the request. The constant part comes first.
-pub fn edit_request(task: &EditInstruction<'_>) -> Request {
+/// Builds the request. The constant part comes first. With the conversation in which the change was requested, it extends
+/// the conversation's request, so that their common prefix is cached.
+pub fn edit_request(task: &EditInstruction<'_>, conversation: Option<&Request>) -> Request {
+    if let Some(conversation) = conversation {
+        let introduction = include_str!("../templates/edit-conversation.md").trim_end();
+        let text = format!("{introduction}\n\n{}\n\n{}", template(task).trim_end(), question(task));
+        let mut messages = Vec::clone(&conversation.messages);
+        messages.push(Arc::new(Message::user(text)));
+        let mut breakpoints = conversation.breakpoints.clone();
+        breakpoints.push(Breakpoint::Message(messages.len() - 1));
+        return Request {
+            messages: messages.into(),
+            breakpoints,
+            tool_choice: ToolChoice::None,
+            output_schema: None,
+            ..conversation.clone()
+        };
+    }
     Request {
         system: vec![template(task).trim_end().into()],
         messages: vec![Arc::new(Message::user(question(task)))].into(),
@@ -106,12 +122,40 @@ mod tests {
     use super::*;
 
     fn task(form: EditReplyFormat, content: Option<&str>) -> Request {
-        edit_request(&EditInstruction {
-            path: "src/a.rs",
-            content,
-            instructions: "Rename b to c.\n",
-            form,
-        })
+        edit_request(
+            &EditInstruction {
+                path: "src/a.rs",
+                content,
+                instructions: "Rename b to c.\n",
+                form,
+            },
+            None,
+        )
+    }
+
+    #[test]
+    fn the_request_extends_the_conversation() {
+        let conversation = Request {
+            system: vec!["system".into()],
+            messages: vec![Arc::new(Message::user("Please rename it."))].into(),
+            breakpoints: vec![Breakpoint::System(0)],
+            ..Request::default()
+        };
+        let task = EditInstruction {
+            path: "a",
+            content: Some("x\n"),
+            instructions: "Do it.",
+            form: EditReplyFormat::Xml,
+        };
+        let request = edit_request(&task, Some(&conversation));
+        assert_eq!(request.system, conversation.system);
+        assert!(Arc::ptr_eq(&request.messages[0], &conversation.messages[0]));
+        let question = request.messages[1].text();
+        for part in ["<old_text line=", "<file path=\"a\">", "Do it.", "no tool"] {
+            assert!(question.contains(part), "{question}");
+        }
+        assert_eq!(request.breakpoints, [Breakpoint::System(0), Breakpoint::Message(1)]);
+        assert_eq!(request.tool_choice, ToolChoice::None);
     }
 
     #[test]

@@ -10,8 +10,6 @@ use model::{Message, ToolSpec};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The tools that are listed, if they are available.
-const SMALL_MODEL_TOOLS: [&str; 4] = ["read_file", "edit_file", "write_file", "terminal"];
 /// How files are changed and commands are run in the reply itself.
 const DIRECT_EDITS: &str = "\
 You change its files and run commands yourself.
@@ -41,11 +39,9 @@ language sh; its output follows in the next message. If the task is a question, 
 /// The maximum bytes of rules.
 const MAX_RULES: usize = 2_000;
 
-/// The tools for a small model, with their required parameters only. All tools if none of them is available.
-pub fn small_model_tools(tools: &Arc<[ToolSpec]>) -> Arc<[ToolSpec]> {
-    let listed = tools
-        .iter()
-        .filter(|tool| SMALL_MODEL_TOOLS.contains(&tool.name.as_str()));
+/// The tools for a small model, with their required parameters only. All tools if none of them is listed.
+pub fn small_model_tools(tools: &Arc<[ToolSpec]>, is_listed: impl Fn(&str) -> bool) -> Arc<[ToolSpec]> {
+    let listed = tools.iter().filter(|tool| is_listed(&tool.name));
     let listed: Vec<ToolSpec> = listed.map(simplified).collect();
     match listed.is_empty() {
         true => Arc::clone(tools),
@@ -196,13 +192,14 @@ mod tests {
                 "properties": {"path": {"type": "string"}, "type": {"type": "string"}}}),
         };
         let all: Arc<[ToolSpec]> = [tool("find_tools", &["path"]), tool("read_file", &["path"])].into();
-        let listed = small_model_tools(&all);
+        let is_listed = |name: &str| name == "read_file";
+        let listed = small_model_tools(&all, is_listed);
         assert_eq!(listed.len(), 1);
         assert_eq!(
             listed[0].input_schema["properties"],
             json!({"path": {"type": "string"}})
         );
         let others: Arc<[ToolSpec]> = [tool("answer", &["path"])].into();
-        assert_eq!(small_model_tools(&others), others);
+        assert_eq!(small_model_tools(&others, is_listed), others);
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     ChangeReporter, DetachedHost, Error, SubtaskReport, SubtaskRequest, ToolHost, UsageReporter, UserQuestion,
 };
-use model::{CallId, Features};
+use model::{CallId, Features, Request};
 use policy::{AccessLevel, Action};
 use session::Todo;
 use std::fmt;
@@ -25,6 +25,8 @@ pub struct CallContext {
     pub features: Features,
     /// Sends live output.
     pub progress: ProgressSender,
+    /// The request whose reply made the call, for tools that ask a model about the conversation.
+    pub request: Option<Arc<Request>>,
     /// The session's todo list.
     pub todos: Arc<[Todo]>,
     /// Reports model requests that the tool makes itself.
@@ -45,6 +47,7 @@ impl CallContext {
             level: AccessLevel::default(),
             features,
             progress: ProgressSender::none(),
+            request: None,
             todos: Arc::new([]),
             usage: UsageReporter::none(),
             changes: ChangeReporter::none(),

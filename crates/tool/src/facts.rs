@@ -99,6 +99,8 @@ pub enum ToolSet {
     FileReader,
     /// Not available to subtasks, because its effects outlive a subtask.
     MainSession,
+    /// Listed for models with few parameters, which get few tools.
+    SmallModel,
 }
 
 /// Models with common properties.

@@ -42,6 +42,8 @@ use workspace::checkpoint::Checkpointer;
 pub struct Options<'a> {
     /// The model's name. It determines which edit tool is offered.
     pub model: Option<&'a str>,
+    /// The edit format of the model; that of its family if it is not set.
+    pub edit_format: Option<edit::EditFormat>,
     /// The model's context window in tokens; 0 if unknown.
     pub window: Option<u64>,
     /// Whether the model has a reasoning mode.
@@ -88,4 +90,11 @@ pub struct Options<'a> {
     pub secrets: Arc<[String]>,
     /// Web access; without it the web tools are not available.
     pub web: Option<WebOptions>,
+}
+
+impl Options<'_> {
+    /// The edit format of the model.
+    pub(crate) fn edit_format(&self) -> Option<edit::EditFormat> {
+        self.edit_format.or_else(|| self.model.map(edit::format_for))
+    }
 }

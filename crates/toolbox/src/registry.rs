@@ -17,7 +17,7 @@ use crate::panels::PanelSources;
 use crate::support::model_profiles;
 use crate::support::notes::NoteStore;
 use crate::support::peer_aliases;
-use crate::support::project::Project;
+use crate::support::project::{LineMarks, Project};
 use crate::support::spill::Spill;
 use crate::support::web::{WebClient, WebOptions};
 use crate::tools::find_tools::FindToolsTool;
@@ -36,6 +36,7 @@ pub(crate) const TOOLS: &[ToolDeclaration] = &[
     declare::<tools::edit_file::EditFileTool>(),
     declare::<tools::apply_patch::ApplyPatchTool>(),
     declare::<tools::insert::InsertTool>(),
+    declare::<tools::edit_lines::EditLinesTool>(),
     declare::<tools::code_action::CodeActionTool>(),
     declare::<tools::format_file::FormatFileTool>(),
     declare::<tools::hover::HoverTool>(),
@@ -180,7 +181,10 @@ pub fn all_names_in(set: ToolSet) -> Vec<&'static str> {
 ///
 /// A listed tool costs tokens in every request. The model finds deferred tools with `find_tools` and calls them with `call_tool`.
 pub fn build_registry(workspace: Workspace, environment: ProcessEnvironment, mut options: Options<'_>) -> Registry {
-    let project = Project::new(workspace, Spill::at(options.spill.take()), options.caller);
+    let mut project = Project::new(workspace, Spill::at(options.spill.take()), options.caller);
+    if options.edit_format() == Some(edit::EditFormat::Anchors) {
+        project.marks = LineMarks::Anchors;
+    }
     project.restore_reads(&options.read_files, &options.known_versions);
     let web = options.web.as_ref();
     let parts = ToolParts {

@@ -14,6 +14,7 @@ pub(crate) mod delete_path;
 pub(crate) mod diagnostics;
 pub(crate) mod download;
 pub(crate) mod edit_file;
+pub(crate) mod edit_lines;
 pub(crate) mod fetch;
 pub(crate) mod find_path;
 pub(crate) mod find_tools;

@@ -279,6 +279,7 @@ impl CallQueue {
             level: session.env.policy.level(),
             features: session.turn.model.info().features,
             progress: ProgressSender::new(self.progress.clone()),
+            request: session.turn.request.clone(),
             todos: session.conversation.todos.as_slice().into(),
             usage: session.env.usage.clone(),
             changes: session.env.changes.clone(),

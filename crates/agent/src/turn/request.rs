@@ -163,6 +163,7 @@ async fn open(session: &mut Session, attempt: u32) -> (model::Request, Option<Te
         previews: CallPreviews::new(env.config.previews),
         renamed: HashMap::new(),
     });
+    turn.request = Some(Arc::new(assembled.request.clone()));
     // Calls in the text become ordinary calls here, so that all later code handles only one kind.
     let parser = match turn.frame.protocol {
         CallProtocol::Native => None,

@@ -32,6 +32,16 @@ pub(super) fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<O
     }
 }
 
+/// The name of an edit format that has a tool.
+pub(super) fn edit_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    match Option::<String>::deserialize(deserializer)? {
+        Some(name) if !["json", "apply-patch", "anchors"].contains(&name.as_str()) => Err(D::Error::custom(format!(
+            "it must be `json`, `apply-patch` or `anchors`, but it is `{name}`"
+        ))),
+        name => Ok(name),
+    }
+}
+
 /// A sampling temperature.
 pub(super) fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     match Option::<f64>::deserialize(deserializer)? {

@@ -159,6 +159,10 @@ config_table! {
         /// Tools that every request lists, although the model would have to search for them or would not be offered
         /// them.
         enabled: Vec<String>,
+        /// How the model writes edits: `json` (old and new text), `apply-patch`, or `anchors` (lines are named by their
+        /// number and a hash). By default, the format that suits the model's family.
+        #[serde(deserialize_with = "bounds::edit_format")]
+        edit_format: Option<String> [project: Allow],
         /// If all MCP servers together have at most this number of tools, every request lists them. Otherwise the
         /// model searches for them.
         mcp_listed: u32 [project: Allow] = 10,

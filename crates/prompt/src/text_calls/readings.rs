@@ -201,7 +201,7 @@ const ENTITIES: [(&str, &str); 7] = [
     ("&amp;", "&"),
 ];
 /// Operators that are not written as entities in code.
-const OPERATORS: [&str; 14] = [
+const OPERATORS: [&str; 13] = [
     "&amp;&amp;",
     "&lt;=",
     "&gt;=",
@@ -215,7 +215,6 @@ const OPERATORS: [&str; 14] = [
     "2&gt;",
     " &lt;",
     "&lt;/",
-    "&amp;",
 ];
 
 /// The values of an input that the model clearly wrote with XML entities, decoded.

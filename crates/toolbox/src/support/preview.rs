@@ -199,9 +199,11 @@ impl TextStage {
                 let hunks = PatchPreview::new(EditParser::new(format), target.map(Path::to_owned), source);
                 Self::Hunks(Box::new(hunks))
             }
-            EditFormat::SearchReplace | EditFormat::Xml | EditFormat::Json | EditFormat::Whole => {
-                Self::Replacements(Box::new(edit::EditPreview::new(format, target, source)))
-            }
+            EditFormat::SearchReplace
+            | EditFormat::Xml
+            | EditFormat::Json
+            | EditFormat::Whole
+            | EditFormat::Anchors => Self::Replacements(Box::new(edit::EditPreview::new(format, target, source))),
         }
     }
 }

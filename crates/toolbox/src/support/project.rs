@@ -1,6 +1,7 @@
 //! State shared by the file tools: the workspace, the files that the model has read, and error messages.
 
 pub(crate) mod changes;
+pub(crate) mod line_log;
 pub(crate) mod read_tracker;
 pub(crate) mod shown_files;
 pub(crate) mod trees;
@@ -16,6 +17,7 @@ use url::Url;
 use workspace::checkpoint;
 use workspace::{Location, SearchEnd, StopSignal, TreeLimits, Workspace};
 
+use crate::support::project::line_log::LineLog;
 use crate::support::project::read_tracker::{ReadTracker, ToolCaller};
 use crate::support::project::shown_files::ShownFiles;
 use crate::support::spill::Spill;
@@ -36,7 +38,30 @@ pub(crate) struct Project {
     pub(crate) workspace: Workspace,
     pub(crate) reads: ReadTracker,
     pub(crate) shown: ShownFiles,
+    pub(crate) lines: LineLog,
+    /// What precedes the lines of a file.
+    pub(crate) marks: LineMarks,
     pub(crate) spill: Spill,
+}
+
+/// What precedes a line that is shown to the model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum LineMarks {
+    /// Its number.
+    #[default]
+    Numbers,
+    /// Its anchor, for models that name lines by anchors.
+    Anchors,
+}
+
+impl LineMarks {
+    /// The mark of a line; `cut` is the number of bytes that are missing in its text.
+    pub(crate) fn of(self, number: u64, text: &str, cut: usize) -> String {
+        match self {
+            LineMarks::Anchors if cut == 0 => edit::line_anchor(number, text),
+            LineMarks::Anchors | LineMarks::Numbers => number.to_string(),
+        }
+    }
 }
 
 impl Project {
@@ -45,6 +70,8 @@ impl Project {
             workspace,
             reads: ReadTracker::of(caller),
             shown: ShownFiles::default(),
+            lines: LineLog::default(),
+            marks: LineMarks::default(),
             spill,
         }
     }

@@ -99,6 +99,9 @@ impl Tool for ApplyPatchTool {
                 None => self.0.reads.forget(file),
             }
         }
+        for (file, before) in &ready.edited {
+            self.0.lines.edited(file, before);
+        }
         Ok(Output {
             changes: ready.changes,
             edits: ready.edits,

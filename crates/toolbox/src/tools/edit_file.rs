@@ -56,8 +56,7 @@ pub(crate) struct Input {
     line: Option<usize>,
     /// More replacements in this file; all are made or none.
     edits: Option<Vec<ReplacementInput>>,
-    /// Instead of texts: complete instructions for the change, or for a new file. Another model that sees only the file
-    /// writes it.
+    /// Instead of texts: instructions for the change, or for a new file. They are carried out in a separate request.
     instructions: Option<String>,
 }
 
@@ -93,7 +92,7 @@ impl Tool for EditFileTool {
     const FACTS: ToolFacts = ToolFacts {
         listing: ToolListing::Listed,
         kind: ToolKind::Edit,
-        sets: &[ToolSet::McpServer, ToolSet::FileAccess],
+        sets: &[ToolSet::McpServer, ToolSet::FileAccess, ToolSet::SmallModel],
         peers: &[
             (PeerAgent::Zed, &["edit_file"]),
             (

@@ -17,7 +17,7 @@ use workspace::{CaseSensitivity, FileMatches, GrepLineKind, GrepMatches, Locatio
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
-use crate::support::project::{Project, run_search, search_notes};
+use crate::support::project::{LineMarks, Project, run_search, search_notes};
 use crate::support::text::count;
 
 const MAX_CONTEXT: usize = 10;
@@ -151,7 +151,7 @@ impl Tool for GrepTool {
             count(matches.total_files, "file")
         );
         let text = match mode {
-            GrepOutputMode::Content => render(&matches, &outlines, offset, cap, &found),
+            GrepOutputMode::Content => render(&matches, &outlines, offset, (cap, self.0.marks), &found),
             GrepOutputMode::FilesWithMatches | GrepOutputMode::Count => render_files(&matches, mode, &found),
         };
         Ok(Output::text(text).with_summary(found))
@@ -268,12 +268,18 @@ fn outlines(place: &Location, matches: &GrepMatches) -> Vec<Option<Outline>> {
     matches.files.iter().map(outline).collect()
 }
 
-fn render(matches: &GrepMatches, outlines: &[Option<Outline>], offset: usize, cap: OutputCap, found: &str) -> String {
+fn render(
+    matches: &GrepMatches,
+    outlines: &[Option<Outline>],
+    offset: usize,
+    (cap, marks): (OutputCap, LineMarks),
+    found: &str,
+) -> String {
     let mut text = String::new();
     let mut shown = 0;
     for (nth, file) in matches.files.iter().enumerate() {
         let outline = outlines.get(nth).and_then(Option::as_ref);
-        shown += render_file(&mut text, file, outline, cap.bytes);
+        shown += render_file(&mut text, file, outline, (cap, marks));
         if text.len() > cap.bytes {
             break;
         }
@@ -290,7 +296,12 @@ fn render(matches: &GrepMatches, outlines: &[Option<Outline>], offset: usize, ca
 }
 
 /// Renders the matches of one file, up to the limit, and returns their number.
-fn render_file(text: &mut String, file: &FileMatches, outline: Option<&Outline>, most: usize) -> usize {
+fn render_file(
+    text: &mut String,
+    file: &FileMatches,
+    outline: Option<&Outline>,
+    (cap, marks): (OutputCap, LineMarks),
+) -> usize {
     let mut shown = 0;
     let mut last = None;
     let mut within = String::new();
@@ -298,7 +309,7 @@ fn render_file(text: &mut String, file: &FileMatches, outline: Option<&Outline>,
     text.push_str(&file.path);
     text.push('\n');
     for (nth, line) in file.lines.iter().enumerate() {
-        if text.len() > most && shown > 0 && line.kind != GrepLineKind::Inside {
+        if text.len() > cap.bytes && shown > 0 && line.kind != GrepLineKind::Inside {
             break;
         }
         let begins_block = last.is_none_or(|last| last + 1 < line.number);
@@ -326,7 +337,10 @@ fn render_file(text: &mut String, file: &FileMatches, outline: Option<&Outline>,
             GrepLineKind::Context => '-',
         };
         shown += usize::from(line.kind == GrepLineKind::Match);
-        text.push_str(&format!("{}{mark}{}\n", line.number, line.text));
+        // A line of this length may have been cut.
+        let cut = usize::from(line.text.len() >= cap.line);
+        let number = marks.of(line.number, &line.text, cut);
+        text.push_str(&format!("{number}{mark}{}\n", line.text));
     }
     shown
 }

@@ -61,6 +61,7 @@ impl Tool for ReadFileTool {
             ToolSet::McpServer,
             ToolSet::FileAccess,
             ToolSet::FileReader,
+            ToolSet::SmallModel,
         ],
         peers: &[
             (PeerAgent::Zed, &["read_file"]),
@@ -245,7 +246,8 @@ impl ReadFileTool {
             }
             ReadContent::Text(excerpt) => {
                 self.0.reads.remember(&file, excerpt.snapshot);
-                let page = lines::render(&file, &excerpt, lines)?;
+                self.0.lines.read(&file);
+                let page = lines::render(&file, &excerpt, lines, self.0.marks)?;
                 let now = CurrentView {
                     snapshot: excerpt.snapshot,
                     bytes: page.text.len(),

@@ -230,7 +230,7 @@ impl Tool for TerminalTool {
             bytes: 30_000,
             ..OutputCap::DEFAULT
         },
-        sets: &[ToolSet::FileAccess],
+        sets: &[ToolSet::FileAccess, ToolSet::SmallModel],
         peers: &[
             (PeerAgent::Zed, &["terminal"]),
             (PeerAgent::RooCode, &["execute_command"]),

@@ -44,7 +44,7 @@ impl Tool for WriteFileTool {
     const FACTS: ToolFacts = ToolFacts {
         listing: ToolListing::Listed,
         kind: ToolKind::Edit,
-        sets: &[ToolSet::McpServer, ToolSet::FileAccess],
+        sets: &[ToolSet::McpServer, ToolSet::FileAccess, ToolSet::SmallModel],
         peers: &[
             (PeerAgent::Zed, &["write_file"]),
             (PeerAgent::RooCode, &["write_file", "write_to_file"]),

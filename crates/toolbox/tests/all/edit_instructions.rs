@@ -346,14 +346,20 @@ async fn a_failed_or_truncated_reply_changes_nothing() {
         provider: "test".into(),
         detail: "reset".into(),
     };
+    let replies = (0..3).map(|_| vec![Ok(Chunk::Text(XML.into())), Err(broken.clone())]);
+    let story_of_failures = story(Scripted::streaming("claude-x", replies), EditFormatStats::default());
+    let error = story_of_failures.project.run("edit_file", described()).await;
+    assert!(error.contains("could not reach test: reset"), "{error}");
+    assert_eq!(
+        story_of_failures.model.asked().len(),
+        3,
+        "temporary failures are retried twice"
+    );
+    assert_eq!(story_of_failures.project.get("a.rs"), FILE);
     for (reply, why) in [
         (answer(XML, Stop::MaxTokens), "the reply reached the output limit"),
         (answer(XML, Stop::Refusal { detail: None }), "the model refused"),
         (vec![Ok(Chunk::Text(XML.into()))], "the reply ended early"),
-        (
-            vec![Ok(Chunk::Text(XML.into())), Err(broken)],
-            "could not reach test: reset",
-        ),
         (
             (0..1_000).map(|_| Ok(Chunk::Text("x".repeat(1_000)))).collect(),
             "the reply is too long",
@@ -508,4 +514,64 @@ async fn instructions_are_rejected_without_an_edit_model() {
         project.run("edit_file", described()).await,
         "error: invalid input for `edit_file`: missing field `old_text`"
     );
+}
+
+fn change() -> serde_json::Value {
+    json!({"path": "a.rs", "instructions": "Call go(3) in b."})
+}
+
+#[tokio::test]
+async fn a_reply_in_another_format_is_applied() {
+    let replies = [
+        "<<<<<<< SEARCH\n    go(2);\n=======\n    go(3);\n>>>>>>> REPLACE\n",
+        "*** Begin Patch\n*** Update File: a.rs\n@@\n fn b() {\n-    go(2);\n+    go(3);\n*** End Patch\n",
+        "--- a/a.rs\n+++ b/a.rs\n@@ -5,3 +5,3 @@\n fn b() {\n-    go(2);\n+    go(3);\n }\n",
+        "{\"edits\": [{\"old_text\": \"go(2)\", \"new_text\": \"go(3)\"}]}",
+        &format!("````rust\n{CHANGED}````\n"),
+        XML,
+    ];
+    for (model, reply) in ["claude-x", "gpt-5.5", "qwen3"]
+        .into_iter()
+        .flat_map(|model| replies.map(|reply| (model, reply)))
+    {
+        let story = story(Scripted::new(model, [reply]), EditFormatStats::default());
+        let output = story.project.run("edit_file", change()).await;
+        assert_eq!(story.project.get("a.rs"), CHANGED, "{model}: {reply}\n{output}");
+    }
+}
+
+#[tokio::test]
+async fn a_temporary_failure_is_retried() {
+    let failure = || {
+        vec![Err(model::Error::Server {
+            provider: "test".into(),
+            status: 500,
+            detail: "internal".into(),
+            retry_after: Some(std::time::Duration::ZERO),
+        })]
+    };
+    let replies = [failure(), answer(XML, Stop::End)];
+    let story = story(Scripted::streaming("m", replies), EditFormatStats::default());
+    story.project.run("edit_file", change()).await;
+    assert_eq!(story.project.get("a.rs"), CHANGED);
+}
+
+#[tokio::test]
+async fn the_edit_model_sees_the_conversation_as_a_common_prefix() {
+    let story = story(Scripted::new("m", [XML]), EditFormatStats::default());
+    let conversation = Request {
+        system: vec!["the system prompt".into()],
+        messages: vec![Arc::new(model::Message::user("Use go(3) everywhere."))].into(),
+        ..Request::default()
+    };
+    let context = CallContext {
+        request: Some(Arc::new(conversation.clone())),
+        ..context()
+    };
+    story.project.call("edit_file", change(), context).await.unwrap();
+    let asked = story.model.asked();
+    assert_eq!(asked[0].system, conversation.system);
+    assert!(Arc::ptr_eq(&asked[0].messages[0], &conversation.messages[0]));
+    assert_eq!(asked[0].messages.len(), 2);
+    assert_eq!(story.project.get("a.rs"), CHANGED);
 }

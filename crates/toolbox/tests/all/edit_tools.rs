@@ -92,3 +92,78 @@ fn the_tool_list_is_small() {
     let told = serde_json::to_string(&usual.tools.specs()).unwrap();
     assert!(!told.contains("instructions"), "{told}");
 }
+
+fn with_anchors(files: &[(&str, &str)]) -> TestProject {
+    let edit_format = Some(edit::EditFormat::Anchors);
+    TestProject::with_options(
+        files,
+        Options {
+            edit_format,
+            ..Options::default()
+        },
+    )
+}
+
+fn anchor(line: u64, text: &str) -> String {
+    edit::line_anchor(line, text)
+}
+
+#[tokio::test]
+async fn a_model_that_uses_anchors_reads_and_edits_with_them() {
+    let project = with_anchors(&[("f", "one\ntwo\nthree\n")]);
+    assert!(names(&project.tools).contains(&"edit_lines"));
+    let (one, two, three) = (anchor(1, "one"), anchor(2, "two"), anchor(3, "three"));
+    let read = project.run("read_file", json!({"path": "f"})).await;
+    assert_eq!(read, format!("{one}\tone\n{two}\ttwo\n{three}\tthree\n[3 lines]"));
+    let found = project.run("grep", json!({"pattern": "two"})).await;
+    assert!(found.contains(&format!("{two}:two\n")), "{found}");
+    let edits = json!({"path": "f", "edits": [{"op": "insert_after", "anchor": one, "text": "new\nlines"}]});
+    let edited = project.run("edit_lines", edits).await;
+    let expected = format!(
+        "edited f at line 2\n{one}\tone\n{}\tnew\n{}\tlines\n{}\ttwo",
+        anchor(2, "new"),
+        anchor(3, "lines"),
+        anchor(4, "two")
+    );
+    assert_eq!(edited, expected);
+    // The line has moved; its old anchor is still good.
+    let edits = json!({"path": "f", "op": "replace", "anchor": three, "text": "3"});
+    assert!(project.run("edit_file", edits).await.starts_with("edited f at line 5"));
+    let edits = json!({"path": "f", "edits": [{"op": "delete", "anchor": three}]});
+    let refused = project.run("edit_lines", edits).await;
+    assert!(refused.contains(&format!("{}\t3", anchor(5, "3"))), "{refused}");
+    // Other formats still work, also with copied anchors.
+    let edit = json!({"path": "f", "old_text": format!("{two}\ttwo"), "new_text": format!("{two}\t2")});
+    assert!(project.run("edit_file", edit).await.starts_with("edited f at line 4"));
+    let patch = json!({"patch": "*** Begin Patch\n*** Update File: f\n@@\n one\n-new\n+old\n*** End Patch"});
+    assert_eq!(project.run("apply_patch", patch).await, "edited f at line 1-2");
+    assert_eq!(project.get("f"), "one\nold\nlines\n2\n3\n");
+}
+
+#[tokio::test]
+async fn a_line_number_from_before_an_edit_selects_the_line_that_it_meant() {
+    let lines: Vec<String> = (1..=90)
+        .map(|n| {
+            if n % 30 == 0 {
+                "same".into()
+            } else {
+                format!("line {n}")
+            }
+        })
+        .collect();
+    let text = lines.join("\n") + "\n";
+    let project = TestProject::with_options(&[("f", &text)], Options::default());
+    project.read("f").await;
+    // Thirty new lines above: line 60 is now another copy.
+    let added = json!({"path": "f", "old_text": "line 1\n", "new_text": "new\n".repeat(30) + "line 1\n"});
+    assert!(project.run("edit_file", added).await.starts_with("edited"));
+    let edit = |line: usize| json!({"path": "f", "old_text": "same", "new_text": "changed", "line": line});
+    let refused = project.run("edit_file", edit(60)).await;
+    assert!(refused.contains("matches 3 places, at lines 60, 90, 120"), "{refused}");
+    // A number that is exact in one version only.
+    let edited = project.run("edit_file", edit(30)).await;
+    assert_eq!(edited, "edited f at line 60");
+    project.read("f").await;
+    let edited = project.run("edit_file", edit(91)).await;
+    assert_eq!(edited, "edited f at line 90", "clearly the nearest after reading");
+}

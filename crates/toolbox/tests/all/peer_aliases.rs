@@ -110,8 +110,8 @@ fn page() -> String {
         page.push_str(&format!("| `{}` | {listed} | {description} |\n", spec.name));
     }
     page.push_str(
-        "\nThe edit tool is `edit_file` or, for models that write patches best, `apply_patch`; each accepts calls in the form of the\n\
-         other. If there are skills, `skill` loads one; if there are several modes, `switch_mode` switches between them.\n\n\
+        "\nThe edit tool is `edit_file`, for models that write patches best `apply_patch`, or with line anchors `edit_lines`; each\n\
+         accepts calls in the form of the others. If there are skills, `skill` loads one; if there are several modes, `switch_mode` switches between them.\n\n\
          ## Names in other agents\n\n\
          Models know tools of other agents by these names. hew accepts all of them.\n",
     );

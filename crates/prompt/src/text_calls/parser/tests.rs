@@ -574,6 +574,37 @@ proptest! {
         prop_assert_eq!(&read_pieces(letters.iter().map(String::as_str), Stop::End).0, &whole);
     }
 
+    /// Content decides neither where it ends nor about other parameters.
+    #[test]
+    fn a_call_with_any_content_is_the_same_or_refused(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "</content>", "<content>", "</write_file>", "<path>b</path>", "</path>", "<path>", "\n", "x", " ", "&gt", "`",
+            "</old_text>", "<new_text>", "</parameter>", "<parameter=path>b</parameter>", "</function>", "```", "</tool_call>",
+        ]), 0..8),
+        form in 0..3_usize,
+        is_first in any::<bool>(),
+    ) {
+        let content = pieces.concat();
+        let (path, content_tag) = match form {
+            0 => ("<path>a</path>".to_owned(), format!("<content>\n{content}\n</content>")),
+            1 => ("<parameter=path>a</parameter>".to_owned(), format!("<parameter=content>\n{content}\n</parameter>")),
+            _ => ("<parameter name=\"path\">a</parameter>".to_owned(), format!("<parameter name=\"content\">\n{content}\n</parameter>")),
+        };
+        let inside = if is_first { format!("{path}\n{content_tag}") } else { format!("{content_tag}\n{path}") };
+        let text = match form {
+            0 => format!("<write_file>\n{inside}\n</write_file>"),
+            1 => format!("<function=write_file>\n{inside}\n</function>"),
+            _ => format!("<invoke name=\"write_file\">\n{inside}\n</invoke>"),
+        };
+        let whole = if form == 0 { format!("{content}\n") } else { content.clone() };
+        for part in &read(&text).parts {
+            if let Part::ToolCall { input, malformed: None, .. } = part {
+                prop_assert_eq!(input["path"].as_str(), Some("a"), "{}", text);
+                prop_assert_eq!(input["content"].as_str(), Some(whole.as_str()), "{}", text);
+            }
+        }
+    }
+
     #[test]
     fn a_rendered_call_parses_to_the_same_call(
         path in "[a-z./]{1,8}",

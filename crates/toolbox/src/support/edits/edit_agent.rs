@@ -5,10 +5,11 @@ mod usage;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use edit::{EditFormat, EditPlan, EditReport, FileChange};
 use futures::StreamExt;
-use model::{Chunk, Model, Request, Stop};
+use model::{Block, Chunk, Model, Part, Request, Retry, Stop};
 use progress::EditProgress;
 use prompt::{EditInstruction, EditReplyFormat};
 use session::RequestEnd;
@@ -30,6 +31,12 @@ const MAX_CONTENT: usize = 256 * 1024;
 const MAX_WHOLE: usize = 16 * 1024;
 /// Maximum size of a reply.
 const MAX_REPLY: usize = 2 * MAX_CONTENT;
+/// Maximum number of retries after a temporary failure, and the delay before one.
+const MAX_RETRIES: u32 = 2;
+const RETRY_DELAY: Duration = Duration::from_millis(250);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(20);
+/// The size of an image, as if it were text.
+const MEDIA_SIZE: usize = 5_000;
 /// Maximum size of the diff in the result.
 const MAX_DIFF: usize = 6_000;
 
@@ -74,16 +81,18 @@ impl EditAgent {
         self.check_size(&file, content)?;
         let format = self.format(content);
         let shown = file.shown().into_owned();
-        let mut request = prompt::edit_request(&EditInstruction {
+        let task = EditInstruction {
             path: &shown,
             content,
             instructions,
             form: form(format),
-        });
+        };
+        let conversation = context.request.as_deref();
+        let conversation = conversation.filter(|conversation| self.fits(conversation, content));
+        let mut request = prompt::edit_request(&task, conversation);
         let mut refusal = String::new();
         for attempt in [EditAttempt::First, EditAttempt::Second] {
-            let mut bill = EditUsageGuard::new(&self.editor.model, &context.usage, &request);
-            let reply = self.ask(&request, format, &file, context, &mut bill).await?;
+            let (mut bill, reply) = self.ask_with_retries(&request, format, &file, context).await?;
             let placed = {
                 let (reply, file, content) = (reply.clone(), file.clone(), content.map(str::to_owned));
                 run_blocking(move || Ok(place(&reply, format, &file, content.as_deref()))).await?
@@ -107,6 +116,49 @@ impl EditAgent {
             "{name} failed twice to write this change; use old_text and new_text instead. Last \
              attempt:\n{refusal}"
         )))
+    }
+
+    /// Whether the conversation fits into half of the edit model's window together with the file.
+    fn fits(&self, conversation: &Request, content: Option<&str>) -> bool {
+        let window = self.editor.model.info().limits.window;
+        let system: usize = conversation.system.iter().map(|section| section.len()).sum();
+        let messages = conversation.messages.iter().flat_map(|message| &message.parts);
+        let messages: usize = messages.map(part_size).sum();
+        let tools: usize = conversation.tools.iter().map(|tool| tool.description.len() + 400).sum();
+        let size = (system + messages + tools + content.map_or(0, str::len)) as u64;
+        window == 0 || size / 3 <= window / 2
+    }
+
+    /// Sends a request again after a failure that is temporary.
+    async fn ask_with_retries(
+        &self,
+        request: &Request,
+        format: EditFormat,
+        file: &Location,
+        context: &CallContext,
+    ) -> Result<(EditUsageGuard, String), Error> {
+        let mut failed = 0;
+        loop {
+            let mut bill = EditUsageGuard::new(&self.editor.model, &context.usage, request);
+            let failure = match self.ask(request, format, file, context, &mut bill).await {
+                Ok(reply) => return Ok((bill, reply)),
+                Err(failure) => failure,
+            };
+            failed += 1;
+            match failure.retry {
+                Retry::UpTo { times, after } if failed <= times.min(MAX_RETRIES) => {
+                    drop(bill);
+                    tokio::time::sleep(after.unwrap_or(RETRY_DELAY).min(MAX_RETRY_DELAY)).await;
+                }
+                Retry::UpTo { .. } | Retry::Never => {
+                    let name = self.editor.model.info().name();
+                    return Err(Error::Failed(format!(
+                        "the request to {name} failed: {}; use old_text and new_text instead",
+                        failure.why
+                    )));
+                }
+            }
+        }
     }
 
     fn check_size(&self, file: &Location, content: Option<&str>) -> Result<(), Error> {
@@ -134,7 +186,7 @@ impl EditAgent {
             EditFormat::ApplyPatch | EditFormat::Unified => EditFormat::ApplyPatch,
             EditFormat::Whole => EditFormat::Whole,
             // Families that use JSON arguments use XML in text.
-            EditFormat::Json | EditFormat::Xml | EditFormat::Auto => EditFormat::Xml,
+            EditFormat::Json | EditFormat::Xml | EditFormat::Anchors | EditFormat::Auto => EditFormat::Xml,
         };
         let others = [
             EditFormat::Xml,
@@ -168,20 +220,25 @@ impl EditAgent {
         file: &Location,
         context: &CallContext,
         bill: &mut EditUsageGuard,
-    ) -> Result<String, Error> {
-        let failed = |bill: &mut EditUsageGuard, why: String| {
-            let name = self.editor.model.info().name();
+    ) -> Result<String, EditRequestFailure> {
+        let broken = |bill: &mut EditUsageGuard, error: model::Error| {
+            let why = error.to_string();
             bill.outcome = RequestEnd::Failed { error: why.clone() };
-            Err(Error::Failed(format!(
-                "the request to {name} failed: {why}; use old_text and new_text instead"
-            )))
+            let retry = error.retry();
+            Err(EditRequestFailure { why, retry })
         };
+        let failed = |bill: &mut EditUsageGuard, why: String| {
+            bill.outcome = RequestEnd::Failed { error: why.clone() };
+            let retry = Retry::Never;
+            Err(EditRequestFailure { why, retry })
+        };
+        let mut called = String::new();
         let source = preview::source(&self.project.workspace);
         let mut watch = EditTextPreview::new(format, Some(file.relative().to_owned()), source);
         let mut progress = EditProgress::default();
         let mut stream = match self.editor.model.stream(request.clone()).await {
             Ok(stream) => stream,
-            Err(error) => return failed(bill, error.to_string()),
+            Err(error) => return broken(bill, error),
         };
         while let Some(chunk) = stream.next().await {
             match chunk {
@@ -198,22 +255,31 @@ impl EditAgent {
                     return match stop {
                         Stop::End | Stop::ToolUse | Stop::Other { .. } => {
                             progress.send(watch.finish(), context);
-                            Ok(bill.text.clone())
+                            // Some models call an edit tool instead of writing text.
+                            Ok(match bill.text.trim().is_empty() {
+                                true => called,
+                                false => bill.text.clone(),
+                            })
                         }
                         Stop::MaxTokens => failed(bill, "the reply reached the output limit".into()),
                         Stop::Refusal { .. } => failed(bill, "the model refused".into()),
                     };
                 }
+                Ok(Chunk::ToolInput { delta, .. }) => {
+                    called.push_str(&delta);
+                    if called.len() > MAX_REPLY {
+                        return failed(bill, "the reply is too long".into());
+                    }
+                }
                 Ok(
                     Chunk::Thinking(_)
                     | Chunk::Replay { .. }
                     | Chunk::ToolStart { .. }
-                    | Chunk::ToolInput { .. }
                     | Chunk::ToolEnd { .. }
                     | Chunk::Notice(_)
                     | Chunk::PromptSize(_),
                 ) => {}
-                Err(error) => return failed(bill, error.to_string()),
+                Err(error) => return broken(bill, error),
             }
         }
         failed(bill, "the reply ended early".into())
@@ -237,6 +303,7 @@ impl EditAgent {
                 Output::text(format!("created {} ({lines})", file.shown())).with_summary(format!("created, {lines}"))
             }
             Some(text) => {
+                self.project.lines.edited(file, &text.content);
                 let (diff, cut) = diff(&text.content, &placed.after);
                 // A model that has read the file and gets the full diff knows the new version.
                 if self.project.reads.knowledge(file, text.snapshot) == FileKnowledge::Fresh
@@ -254,6 +321,28 @@ impl EditAgent {
     }
 }
 
+/// Why a request has no usable reply.
+struct EditRequestFailure {
+    why: String,
+    retry: Retry,
+}
+
+fn part_size(part: &Part) -> usize {
+    match part {
+        Part::Text { text, .. } | Part::Thinking { text, .. } => text.len(),
+        Part::ToolCall { input, .. } => input.to_string().len(),
+        Part::ToolResult { content, .. } => content.iter().map(block_size).sum(),
+        Part::Media(_) => MEDIA_SIZE,
+    }
+}
+
+fn block_size(block: &Block) -> usize {
+    match block {
+        Block::Text { text } => text.len(),
+        Block::Media(_) => MEDIA_SIZE,
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EditAttempt {
     First,
@@ -265,7 +354,7 @@ fn form(format: EditFormat) -> EditReplyFormat {
         EditFormat::SearchReplace => EditReplyFormat::SearchReplace,
         EditFormat::ApplyPatch | EditFormat::Unified => EditReplyFormat::ApplyPatch,
         EditFormat::Whole => EditReplyFormat::Whole,
-        EditFormat::Xml | EditFormat::Json | EditFormat::Auto => EditReplyFormat::Xml,
+        EditFormat::Xml | EditFormat::Json | EditFormat::Anchors | EditFormat::Auto => EditReplyFormat::Xml,
     }
 }
 
@@ -283,8 +372,26 @@ struct EditedContent {
     reports: Vec<EditReport>,
 }
 
-/// Applies the edits in the reply, or returns the reason for a refusal, for the model that wrote it.
+/// Applies the edits in the reply, or returns the reason for a refusal, for the model that wrote it. A reply in another
+/// format than the requested one is accepted.
 fn place(reply: &str, format: EditFormat, file: &Location, content: Option<&str>) -> Result<EditedContent, String> {
+    let refusal = match place_as(reply, format, file, content) {
+        Ok(placed) => return Ok(placed),
+        Err(refusal) => refusal,
+    };
+    let other = edit::detect(reply).filter(|other| *other != format && is_other_format(reply, format));
+    match other {
+        Some(other) => place_as(reply, other, file, content),
+        None => Err(refusal),
+    }
+}
+
+/// Whether a text is not in this format: it has no edits in it.
+fn is_other_format(reply: &str, format: EditFormat) -> bool {
+    format == EditFormat::Whole || edit::parse(reply, format).map_or(true, |edits| edits.is_empty())
+}
+
+fn place_as(reply: &str, format: EditFormat, file: &Location, content: Option<&str>) -> Result<EditedContent, String> {
     let is_fence = |line: &str| line.trim_start().starts_with("```");
     if format == EditFormat::Whole && !reply.lines().any(is_fence) {
         return Err("The reply has no file between lines of four backticks.".into());

@@ -19,6 +19,7 @@ use crate::support::preview::{PATCH, PATH};
 use crate::support::project::Project;
 use crate::tools::apply_patch::ApplyPatchTool;
 use crate::tools::edit_file::EditFileTool;
+use crate::tools::edit_lines::EditLinesTool;
 use crate::tools::insert::InsertTool;
 use crate::tools::write_file::WriteFileTool;
 
@@ -26,6 +27,9 @@ const OLD_TEXT_FIELDS: [&str; 4] = ["old_text", "old_string", "oldString", "old_
 const NEW_TEXT_FIELDS: [&str; 4] = ["new_text", "new_string", "newString", "new_str"];
 /// Fields that only an insertion has. A new text with a line may be a replacement without its old text.
 const INSERT_FIELDS: [&str; 4] = ["insert_line", "insertLine", "insert_text", "text"];
+
+/// Fields that only an edit at line anchors has.
+const ANCHOR_FIELDS: [&str; 5] = ["anchor", "start_anchor", "start", "from", "pos"];
 
 /// The edit tools behind one offered specification.
 pub(crate) struct EditTools {
@@ -35,6 +39,7 @@ pub(crate) struct EditTools {
     edit_file: Arc<dyn DynTool>,
     apply_patch: Arc<dyn DynTool>,
     insert: Arc<dyn DynTool>,
+    edit_lines: Arc<dyn DynTool>,
 }
 
 impl EditTools {
@@ -53,8 +58,10 @@ impl EditTools {
         });
         let apply_patch = erase(ApplyPatchTool(project.clone()));
         let insert = erase(InsertTool(project.clone()));
-        let spec = match parts.options.model.map(edit::format_for) {
+        let edit_lines = erase(EditLinesTool(project.clone()));
+        let spec = match parts.options.edit_format() {
             Some(EditFormat::ApplyPatch) => apply_patch.spec().clone(),
+            Some(EditFormat::Anchors) => edit_lines.spec().clone(),
             Some(
                 EditFormat::Auto
                 | EditFormat::Json
@@ -68,7 +75,12 @@ impl EditTools {
         let aliases = [&edit_file, &apply_patch, &insert]
             .into_iter()
             .flat_map(|tool| tool.aliases().iter().copied())
-            .chain([EditFileTool::NAME, ApplyPatchTool::NAME, InsertTool::NAME])
+            .chain([
+                EditFileTool::NAME,
+                ApplyPatchTool::NAME,
+                InsertTool::NAME,
+                EditLinesTool::NAME,
+            ])
             .collect();
         Self {
             spec,
@@ -77,6 +89,7 @@ impl EditTools {
             edit_file,
             apply_patch,
             insert,
+            edit_lines,
         }
     }
 
@@ -86,7 +99,15 @@ impl EditTools {
             keys.iter()
                 .any(|key| input.get(key).is_some_and(|value| !value.is_null()))
         };
-        if has(&OLD_TEXT_FIELDS) || has(&["edits", "instructions"]) {
+        let is_anchored = |edit: &Value| {
+            ANCHOR_FIELDS
+                .iter()
+                .any(|name| edit.get(name).is_some_and(Value::is_string))
+        };
+        let edits = input.get("edits").and_then(Value::as_array);
+        if edits.is_some_and(|edits| !edits.is_empty() && edits.iter().all(is_anchored)) {
+            &self.edit_lines
+        } else if has(&OLD_TEXT_FIELDS) || has(&["edits", "instructions"]) {
             &self.edit_file
         } else if has(&PATCH) {
             &self.apply_patch
@@ -137,6 +158,7 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
         _ => {}
     }
     arguments::rename(input, &["replacements"], "edits");
+    wrap_anchored_edit(input);
     for edit in input
         .get_mut("edits")
         .and_then(Value::as_array_mut)
@@ -158,6 +180,24 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
         input.entry("replace_all").or_insert(true.into());
     }
     spread_over_files(input);
+}
+
+/// Makes one edit at an anchor a list of edits.
+fn wrap_anchored_edit(input: &mut Map<String, Value>) {
+    let is_anchor =
+        |name: &&&str| arguments::text(input, name).is_some_and(|text| edit::LineAnchor::parse(text).is_some());
+    let has_anchor = ANCHOR_FIELDS.iter().find(is_anchor).is_some();
+    if has_anchor && !input.contains_key("edits") {
+        let paths = input.iter().filter(|(name, _)| PATH.contains(&name.as_str()));
+        let mut wrapped: Map<String, Value> = paths.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let edit = std::mem::take(input);
+        let edit: Map<String, Value> = edit
+            .into_iter()
+            .filter(|(name, _)| !PATH.contains(&name.as_str()))
+            .collect();
+        wrapped.insert("edits".into(), json!([edit]));
+        *input = wrapped;
+    }
 }
 
 /// Converts edits that name their own files to a patch, or to edits of the one file that all of them name.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use edit::{EditFormat, EditPlan, EditReport, FileChange, MatchMethod, RefusalReason, RefusedEdits};
+use edit::{EditFormat, EditPlan, EditReport, FileChange, MatchMethod, RefusalReason, RefusedEdits, SeenVersions};
 use tool::{Error, UnsavedChange, UnsavedVersion};
 use workspace::{Fingerprint, Location, TextFile};
 
@@ -22,6 +22,8 @@ pub(crate) struct PreparedPatch {
     pub(crate) changes: Vec<UnsavedChange>,
     /// The version of each file afterwards that the model knows; `Unread` for a removed file.
     pub(crate) known: Vec<(Location, Option<Fingerprint>)>,
+    /// The content of each changed file before.
+    pub(crate) edited: Vec<(Location, String)>,
     /// One line per file.
     pub(crate) report_lines: Vec<String>,
     /// Its edits, for statistics.
@@ -101,7 +103,17 @@ impl<'a> PatchPlanner<'a> {
     }
 
     pub(crate) fn plan_text(&self, text: &str, target: Option<&Path>) -> Result<EditPlan, RefusedEdits> {
-        edit::plan(text, self.format, target, &|path| self.content(path))
+        edit::plan_seen(text, self.format, target, &|path| self.content(path), &|path| {
+            self.seen(path)
+        })
+    }
+
+    /// The versions that the author has seen.
+    fn seen(&self, path: &Path) -> SeenVersions {
+        match (self.author, self.files.borrow().get(path)) {
+            (PatchAuthor::Model, Some(Ok(found))) => self.project.lines.seen(&found.file),
+            (PatchAuthor::Model | PatchAuthor::User, _) => SeenVersions::default(),
+        }
     }
 
     fn content(&self, path: &Path) -> Option<String> {
@@ -174,6 +186,7 @@ impl<'a> PatchPlanner<'a> {
                     report::describe_places(own())
                 ));
                 ready.write(&found, found.file.clone(), after)?;
+                ready.edited.push((found.file.clone(), found.text.content));
             }
             FileChange::Move {
                 from,

@@ -1,5 +1,6 @@
 //! Describes applied and refused edits for the model.
 
+use crate::support::project::LineMarks;
 use edit::{EditFormat, EditReport, MatchMethod, RefusalReason, RefusedEdits};
 use session::EditFact;
 
@@ -25,6 +26,28 @@ pub(crate) fn edit_facts(format: EditFormat, reports: &[EditReport]) -> Vec<Edit
         method: report.how.name().into(),
     };
     reports.iter().map(fact).collect()
+}
+
+/// The changed lines with one line around them, for models that name lines by anchors; empty if they are many.
+pub(crate) fn changed_lines(before: &str, after: &str, marks: LineMarks) -> String {
+    const MOST: usize = 60;
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let equal = |pair: (&&str, &&str)| pair.0 == pair.1;
+    let head = old.iter().zip(&new).take_while(|pair| equal(*pair)).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take(most)
+        .take_while(|pair| equal(*pair))
+        .count();
+    let range = head.saturating_sub(1)..(new.len() - tail + 1).min(new.len());
+    if range.len() > MOST {
+        return "; read the lines again before you edit below".into();
+    }
+    let lines = range.map(|at| format!("\n{}\t{}", marks.of(at as u64 + 1, new[at], 0), new[at]));
+    lines.collect()
 }
 
 /// How the quoted text differed from the file.

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use edit::{EditFormat, EditPlan, EditReport, FileChange, ParsedEdit, RefusedEdits};
+use edit::{EditFormat, EditPlan, EditReport, FileChange, ParsedEdit, RefusedEdits, SeenVersions};
 use tool::{Error, Output};
 use workspace::{ExpectedContent, Fingerprint, Location};
 
 use super::report;
 use crate::support::project::changes::change;
-use crate::support::project::read_tracker::ReadTracker;
-use crate::support::project::{Project, run_blocking, tool_error};
+use crate::support::project::{LineMarks, Project, run_blocking, tool_error};
 use crate::support::text::count;
 
 /// Applies edits to one file that the model has read.
@@ -20,19 +19,23 @@ pub(crate) async fn write_edits(
     format: EditFormat,
 ) -> Result<Output, Error> {
     let planned = {
-        let (file, reads) = (file.clone(), project.reads.clone());
-        run_blocking(move || plan(&file, &reads, &edits, format)).await?
+        let (file, project) = (file.clone(), project.clone());
+        run_blocking(move || plan(&file, &project, &edits, format)).await?
     };
     // No await from here on: a cancelled call has either written nothing or returned its changes.
     let written = file
         .write(&planned.bytes, ExpectedContent::Content(planned.snapshot))
         .map_err(tool_error)?;
     project.reads.remember(&file, written.snapshot);
-    let text = format!(
+    project.lines.edited(&file, &planned.before);
+    let mut text = format!(
         "edited {} {}",
         file.shown(),
         report::describe_places(planned.reports.iter())
     );
+    if project.marks == LineMarks::Anchors {
+        text.push_str(&report::changed_lines(&planned.before, &planned.after, project.marks));
+    }
     Ok(Output::text(text)
         .with_summary(count(planned.reports.len(), "place"))
         .with_edits(report::edit_facts(format, &planned.reports))
@@ -43,17 +46,21 @@ pub(crate) async fn write_edits(
 struct PlannedWrite {
     /// The version that the file must still have.
     snapshot: Fingerprint,
+    before: String,
+    after: String,
     bytes: Vec<u8>,
     reports: Vec<EditReport>,
 }
 
-fn plan(file: &Location, reads: &ReadTracker, edits: &[ParsedEdit], format: EditFormat) -> Result<PlannedWrite, Error> {
+fn plan(file: &Location, project: &Project, edits: &[ParsedEdit], format: EditFormat) -> Result<PlannedWrite, Error> {
     let text = file.read_text().map_err(tool_error)?;
-    reads.check(file, text.snapshot)?;
-    let (after, reports) = place(file, &text.content, edits, format)?;
+    project.reads.check(file, text.snapshot)?;
+    let (after, reports) = place(file, &text.content, edits, format, project.lines.seen(file))?;
     Ok(PlannedWrite {
         snapshot: text.snapshot,
         bytes: file.encode(text.encoding, &after).map_err(tool_error)?,
+        before: text.content,
+        after,
         reports,
     })
 }
@@ -64,9 +71,10 @@ fn place(
     content: &str,
     edits: &[ParsedEdit],
     format: EditFormat,
+    seen: SeenVersions,
 ) -> Result<(String, Vec<EditReport>), Error> {
     let lookup = |_: &Path| Some(content.to_owned());
-    let planned = edit::plan_edits(edits, format, Some(file.relative()), &lookup);
+    let planned = edit::plan_edits_seen(edits, format, Some(file.relative()), &lookup, &|_| seen.clone());
     let EditPlan { files, edits, .. } = planned.map_err(|refused| Error::Failed(refusal(&refused)))?;
     match files.into_iter().next() {
         Some(FileChange::Update { after, .. }) => Ok((after, edits)),

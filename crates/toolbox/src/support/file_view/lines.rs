@@ -4,6 +4,7 @@ use tool::Error;
 use workspace::{Excerpt, Location};
 
 use super::ranges::LineRange;
+use crate::support::project::LineMarks;
 use crate::support::text::count;
 
 /// A page of a file.
@@ -18,7 +19,12 @@ pub(crate) struct TextPage {
 }
 
 /// Renders lines.
-pub(crate) fn render(file: &Location, excerpt: &Excerpt, requested: LineRange) -> Result<TextPage, Error> {
+pub(crate) fn render(
+    file: &Location,
+    excerpt: &Excerpt,
+    requested: LineRange,
+    marks: LineMarks,
+) -> Result<TextPage, Error> {
     let total = excerpt.total;
     if total == 0 {
         return Ok(TextPage {
@@ -39,7 +45,8 @@ pub(crate) fn render(file: &Location, excerpt: &Excerpt, requested: LineRange) -
     let (start, end) = (first.number, last.number);
     let mut text = String::new();
     for line in &excerpt.lines {
-        text.push_str(&format!("{}\t{}", line.number, line.text));
+        let mark = marks.of(line.number as u64, &line.text, line.cut);
+        text.push_str(&format!("{mark}\t{}", line.text));
         if line.cut > 0 {
             text.push_str(&format!(" [+{} bytes]", line.cut));
         }
