@@ -149,6 +149,7 @@ fn confinement_and_hidden(config: &Config, env: &ProcessEnv, workspace: &Workspa
         own_config
             .into_iter()
             .chain(paths::keys_file(env))
+            .chain(paths::accounts_file(env))
             .filter(|file| file.is_file()),
     );
     hidden.extend(private);

@@ -7,6 +7,7 @@ mod keyring;
 
 pub use keyring::SystemKeyring;
 
+use crate::accounts;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::log;
@@ -39,6 +40,8 @@ pub enum KeySource {
     File,
     /// The user entered it for this process.
     Session,
+    /// The user signed in; each request gets a current token instead of a key.
+    Account,
 }
 
 /// The error for an invalid key.
@@ -70,6 +73,7 @@ impl fmt::Display for KeySource {
             KeySource::Keyring => f.write_str("keyring"),
             KeySource::File => f.write_str("keys.toml"),
             KeySource::Session => f.write_str("entered for this session"),
+            KeySource::Account => f.write_str("signed in"),
         }
     }
 }
@@ -83,7 +87,7 @@ pub fn set_command(provider: &str, env: &ProcessEnv) -> String {
 }
 
 /// The key that is available without running a program: the one entered for this process, `key_env`, the vendor's
-/// variables, `key`, then the keys file.
+/// variables, `key`, the keys file, then a signed-in account.
 pub fn immediate(provider: &ResolvedProvider<'_>, env: &ProcessEnv) -> Option<ProviderKey> {
     let (preset, entry) = (provider.preset, provider.entry);
     if let Some(secret) = env.session_key(provider.name) {
@@ -99,7 +103,16 @@ pub fn immediate(provider: &ResolvedProvider<'_>, env: &ProcessEnv) -> Option<Pr
     if let Some(key) = entry.and_then(|entry| entry.key.as_deref()) {
         return Some(ProviderKey::new(key.trim(), KeySource::Config));
     }
-    file::get(provider.name, env).map(|secret| ProviderKey::new(secret.reveal(), KeySource::File))
+    if let Some(secret) = file::get(provider.name, env) {
+        return Some(ProviderKey::new(secret.reveal(), KeySource::File));
+    }
+    // Without endpoints the file of accounts is not read.
+    accounts::endpoints(provider)?.ok()?;
+    accounts::stored(provider.name, env)?;
+    Some(ProviderKey {
+        secret: Secret::new(""),
+        source: KeySource::Account,
+    })
 }
 
 /// Runs a program that prints the key.

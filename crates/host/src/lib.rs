@@ -1,5 +1,6 @@
 //! Opens sessions: the configuration and a request become a running session.
 
+pub mod accounts;
 pub mod acp_agents;
 pub mod atomic;
 pub mod config;

@@ -1,5 +1,6 @@
 //! Stores the offers, logs and logins of MCP servers: logins in the keyring or in a private file, the rest in files.
 
+use crate::accounts::{decode_hex, encode_hex};
 use crate::environment::ProcessEnv;
 use crate::failure::Result;
 use crate::keys::SystemKeyring;
@@ -134,17 +135,6 @@ fn write_logins(file: &Path, logins: &BTreeMap<String, String>) -> std::result::
 /// The name of a login in the keyring.
 fn keyring_name(server: &str) -> String {
     format!("mcp:{server}")
-}
-
-/// Encodes text in characters that every keyring accepts.
-fn encode_hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn decode_hex(text: &str) -> Option<String> {
-    let digits = text.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    String::from_utf8(digits.map(byte).collect::<Option<Vec<u8>>>()?).ok()
 }
 
 #[cfg(test)]

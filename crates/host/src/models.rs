@@ -5,9 +5,11 @@ mod local;
 mod lookup;
 mod settings;
 mod suggest;
+mod thinking;
 mod url;
 
 pub use local::{MainModel, MainModelChoice, best_model};
+pub use thinking::default_effort;
 pub use url::proxy_for;
 
 use crate::config::{Config, ProviderConfig};
@@ -22,8 +24,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ModelRegistry<'a> {
     catalogue: Catalogue,
-    config: &'a Config,
-    env: &'a ProcessEnv,
+    pub(crate) config: &'a Config,
+    pub(crate) env: &'a ProcessEnv,
 }
 
 /// A provider with its preset and its configuration.
@@ -143,6 +145,7 @@ impl<'a> ModelRegistry<'a> {
             .needs_setup()
             .hint(format!(
                 "set a key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or store one with `{}`\n\
+             hint: or sign in with a subscription (GitHub Copilot, ChatGPT): `hew login`\n\
              hint: or start Ollama, LM Studio, llama.cpp or vLLM on this machine: hew uses its model\n\
              hint: or run `hew demo`, which needs neither a key nor a network",
                 keys::set_command("anthropic", self.env)

@@ -8,7 +8,7 @@ use crate::edit_formats::EditFormats;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::grants::GrantFile;
-use crate::models::ModelRegistry;
+use crate::models::{ModelRegistry, default_effort};
 use crate::project_context::{load_modes, open_workspace, project_context};
 use crate::redaction::Redactor;
 use crate::session_models::{SessionModels, connect_models, model_source};
@@ -249,6 +249,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
             .get_or_insert(config::DEFAULT_STEPS + 1);
     }
     let profile = active_profile(config)?;
+    let default_effort = default_effort(main.info());
     let workspace = with_buffers(open_workspace(root, &permissions)?, client);
     let jobs = JobRegistry::default();
     let background = BackgroundJobs::from(jobs.view());
@@ -368,7 +369,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         limits: limits(&config.limits),
         compaction: compaction(config, summary),
         panels: Arc::new(panels.clone()),
-        request_options: request_options(config, request.output_schema.clone()),
+        request_options: request_options(config, default_effort, request.output_schema.clone()),
         previews: request.previews,
         backoff: BACKOFF,
         clock: now,
@@ -595,9 +596,13 @@ fn compaction(config: &Config, model: Option<Arc<dyn Model>>) -> CompactionSetti
     }
 }
 
-fn request_options(config: &Config, output_schema: Option<OutputSchema>) -> RequestOptions {
+fn request_options(
+    config: &Config,
+    default_effort: Option<model::Effort>,
+    output_schema: Option<OutputSchema>,
+) -> RequestOptions {
     RequestOptions {
-        effort: config.effort.map(Into::into),
+        effort: config.effort.map(Into::into).or(default_effort),
         temperature: config.temperature,
         max_output: config.max_output.map(Into::into),
         output_schema,

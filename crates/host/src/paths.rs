@@ -19,6 +19,11 @@ pub fn keys_file(env: &ProcessEnv) -> Result<PathBuf> {
     Ok(user_config_file(env)?.with_file_name("keys.toml"))
 }
 
+/// The file of signed-in accounts, next to the configuration file.
+pub fn accounts_file(env: &ProcessEnv) -> Result<PathBuf> {
+    Ok(user_config_file(env)?.with_file_name("accounts.json"))
+}
+
 /// The data directory: `$HEW_DATA_DIR`, or `hew` in the data directory of the user.
 pub fn data_dir(env: &ProcessEnv) -> Result<PathBuf> {
     match env.get("HEW_DATA_DIR") {

@@ -8,7 +8,8 @@ use crate::http::{HttpResponse, RequestBody, ResponseBody, USER_AGENT, is_loopba
 use crate::presets::{Hosting, presets};
 use crate::recorded_body::{BodySettings, body_digest};
 use crate::reply_stream::{ByteStream, ReplyLimits, ReplyStream};
-use crate::settings::ProviderSettings;
+use crate::settings::{ProviderSettings, Secret};
+use crate::sign_in::{RequestToken, TokenSource};
 use crate::wire::{self, anthropic};
 use crate::wire_cache::WireCache;
 use bytes::Bytes;
@@ -60,6 +61,8 @@ struct HttpModelInner {
     /// What determines the body of a request, as JSON.
     body_settings: Arc<str>,
     token: TokenCache,
+    /// The last token of a user who signed in, to redact it.
+    bearer: Mutex<Option<Secret>>,
 }
 
 impl HttpModelInner {
@@ -78,6 +81,7 @@ impl HttpModelInner {
             headers,
             caches: Mutex::default(),
             token: TokenCache::default(),
+            bearer: Mutex::default(),
         })
     }
 
@@ -86,19 +90,36 @@ impl HttpModelInner {
         let mut headers = self.headers.clone();
         self.add_betas(&mut headers, &request);
         self.authenticate(&mut headers, &body).await?;
-        let mut post = http::Request::new(RequestBody::new(body.clone()));
-        *post.method_mut() = http::Method::POST;
-        *post.headers_mut() = headers;
-        let transport = &self.settings.transport;
-        let route = transport.route(&self.settings, &self.url);
-        let route = route.map_err(|error| self.connection_error(error))?;
-        let stall = self.settings.stall_timeout;
         let trace = request.trace.clone();
         if let Some(limit) = self.settings.record {
             trace.record(limit);
         }
+        let response = match &self.settings.token_source {
+            None => self.post(&self.url, headers, body, &trace).await?,
+            Some(source) => self.post_signed_in(source.as_ref(), headers, body, &trace).await?,
+        };
+        let known_limit = Some(self.info.limits.output).filter(|limit| *limit > 0);
+        let limits = ReplyLimits::new(request.max_output.map(u64::from).or(known_limit));
+        self.read(response, leading, limits, trace)
+            .await
+            .map_err(|error| self.redact_secrets(error))
+    }
+
+    async fn post(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Vec<Bytes>,
+        trace: &WireTrace,
+    ) -> Result<HttpResponse, Error> {
+        let mut post = http::Request::new(RequestBody::new(body.clone()));
+        *post.method_mut() = http::Method::POST;
+        *post.headers_mut() = headers;
+        let transport = &self.settings.transport;
+        let route = transport.route(&self.settings, url);
+        let route = route.map_err(|error| self.connection_error(error))?;
         let sending = async {
-            let mut sending = std::pin::pin!(transport.pool.send(&route, &self.url, post));
+            let mut sending = std::pin::pin!(transport.pool.send(&route, url, post));
             let first = futures::poll!(&mut sending);
             // While the request is under way: it must not wait for this.
             trace.set_body(
@@ -110,16 +131,45 @@ impl HttpModelInner {
                 Poll::Pending => sending.await,
             }
         };
-        let response = match tokio::time::timeout(stall, sending).await {
-            Err(_) => return Err(self.stalled()),
-            Ok(Err(error)) => return Err(self.connection_error(error)),
-            Ok(Ok(response)) => response,
-        };
-        let known_limit = Some(self.info.limits.output).filter(|limit| *limit > 0);
-        let limits = ReplyLimits::new(request.max_output.map(u64::from).or(known_limit));
-        self.read(response, leading, limits, trace)
-            .await
-            .map_err(|error| self.redact_secrets(error))
+        match tokio::time::timeout(self.settings.stall_timeout, sending).await {
+            Err(_) => Err(self.stalled()),
+            Ok(Err(error)) => Err(self.connection_error(error)),
+            Ok(Ok(response)) => Ok(response),
+        }
+    }
+
+    /// Sends a request with the user's token. A rejected token is refreshed once: no reply has begun, so nothing is
+    /// repeated.
+    async fn post_signed_in(
+        &self,
+        source: &dyn TokenSource,
+        headers: HeaderMap,
+        body: Vec<Bytes>,
+        trace: &WireTrace,
+    ) -> Result<HttpResponse, Error> {
+        let mut rejected = None;
+        loop {
+            let token = source.token(rejected.clone()).await?;
+            *self.bearer.lock().unwrap_or_else(PoisonError::into_inner) = Some(token.bearer.clone());
+            let mut headers = headers.clone();
+            insert_token(&self.settings, &mut headers, &token)?;
+            let assigned = token.base_url.as_ref().map(|base| {
+                let text = format!(
+                    "{}{}",
+                    base.trim_end_matches('/'),
+                    wire::path(&self.info, &self.settings)
+                );
+                parse_url(&self.settings, &text).map_err(|error| self.connection_error(error))
+            });
+            let assigned = assigned.transpose()?;
+            let response = self
+                .post(assigned.as_ref().unwrap_or(&self.url), headers, body.clone(), trace)
+                .await?;
+            if response.head.status.as_u16() != 401 || rejected.is_some() {
+                return Ok(response);
+            }
+            rejected = Some(token.bearer);
+        }
     }
 
     /// The body, and the chunks to emit before the reply.
@@ -309,7 +359,7 @@ impl HttpModelInner {
             .with_quirks(&settings.quirks)
             .with_leading_chunks(leading)
             .with_limits(limits)
-            .with_secrets(self.settings.secrets());
+            .with_secrets(self.secrets());
         Box::pin(reading)
     }
 
@@ -328,10 +378,17 @@ impl HttpModelInner {
     }
 
     fn redact_secrets(&self, mut error: Error) -> Error {
-        for secret in self.settings.secrets() {
+        for secret in self.secrets() {
             error_mapping::redact(&mut error, &secret);
         }
         error
+    }
+
+    /// Secrets that a provider may repeat in a message.
+    fn secrets(&self) -> Vec<String> {
+        let bearer = self.bearer.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let bearer = bearer.map(|token| token.reveal().to_owned());
+        self.settings.secrets().into_iter().chain(bearer).collect()
     }
 }
 
@@ -423,8 +480,11 @@ pub(crate) fn headers(settings: &ProviderSettings, url: &Url) -> Result<HeaderMa
     for (name, value) in &settings.headers {
         insert(name, value)?;
     }
-    let proven =
-        settings.aws.is_some() || settings.google.is_some() || settings.key.is_some() || !settings.headers.is_empty();
+    let proven = settings.aws.is_some()
+        || settings.google.is_some()
+        || settings.key.is_some()
+        || settings.token_source.is_some()
+        || !settings.headers.is_empty();
     if !proven && url.scheme() == "https" && !is_loopback(url) {
         return Err(SettingsError::NoCredentials {
             provider: settings.provider.clone(),
@@ -432,6 +492,33 @@ pub(crate) fn headers(settings: &ProviderSettings, url: &Url) -> Result<HeaderMa
         });
     }
     Ok(headers)
+}
+
+/// Adds the token of a user who signed in. Configured headers take precedence.
+pub(crate) fn insert_token(
+    settings: &ProviderSettings,
+    headers: &mut HeaderMap,
+    token: &RequestToken,
+) -> Result<(), Error> {
+    let refused = || Error::Credentials {
+        provider: settings.provider.clone(),
+        detail: "the token contains characters that HTTP does not allow".to_string(),
+    };
+    let bearer = format!("Bearer {}", token.bearer.reveal());
+    let fields = token
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    for (name, value) in fields.chain([("authorization", bearer.as_str())]) {
+        if settings.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| refused())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(())
 }
 
 /// Host and port, as in the `Host` header.

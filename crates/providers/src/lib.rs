@@ -19,6 +19,7 @@ mod prompt_size;
 mod recorded_body;
 mod reply_stream;
 mod settings;
+pub mod sign_in;
 mod sse;
 mod wire;
 mod wire_cache;

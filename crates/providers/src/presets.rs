@@ -345,8 +345,9 @@ mod tests {
             let placed = matches!(preset.name, "azure" | "bedrock" | "vertex");
             assert_eq!(preset.base_url.is_empty(), placed, "{}", preset.name);
             assert!(!preset.base_url.ends_with('/'), "{}", preset.name);
-            let keyless =
-                preset.hosting == Hosting::Local || matches!(preset.quirks.auth, AuthScheme::Aws | AuthScheme::Google);
+            let keyless = preset.hosting == Hosting::Local
+                || matches!(preset.quirks.auth, AuthScheme::Aws | AuthScheme::Google)
+                || crate::sign_in::sign_in_endpoints(preset.name, &serde_json::Map::new()).is_some();
             assert!(keyless || !preset.key_env.is_empty(), "{}", preset.name);
             assert!(!preset.url_env.is_empty(), "{}", preset.name);
         }

@@ -4,6 +4,7 @@ use crate::aws::{AwsAuth, AwsSettings};
 use crate::google::{GoogleAuth, GoogleSettings};
 use crate::http::ProviderTransport;
 use crate::presets::{AuthScheme, Quirks};
+use crate::sign_in::TokenSource;
 use model::Wire;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -27,6 +28,8 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// The key, if required.
     pub key: Option<Secret>,
+    /// Supplies the token of each request for a user who signed in.
+    pub token_source: Option<Arc<dyn TokenSource>>,
     /// Additional headers for every request. They override hew's own.
     pub headers: Vec<(String, String)>,
     /// Extra request fields for all models of this provider: the second layer of the options merge.
@@ -66,6 +69,7 @@ impl ProviderSettings {
             wire,
             base_url: base_url.into(),
             key: None,
+            token_source: None,
             headers: Vec::new(),
             options: Map::new(),
             model_options: Map::new(),
@@ -116,6 +120,7 @@ impl fmt::Debug for ProviderSettings {
             .field("wire", &self.wire)
             .field("base_url", &self.base_url)
             .field("key", &self.key)
+            .field("signed_in", &self.token_source.is_some())
             .field("headers", &headers)
             .field("options", &self.options)
             .field("model_options", &self.model_options)

@@ -27,6 +27,8 @@ pub struct ProviderConfig {
     pub options: Map<String, Value>,
     /// Deviations from the wire format; they override the known ones.
     pub quirks: Map<String, Value>,
+    /// Endpoints for `hew login`; they override the known ones.
+    pub sign_in: Map<String, Value>,
     /// Models that it serves, for `hew models`.
     pub models: Vec<String>,
     /// A request fails if the provider sends nothing for this long.

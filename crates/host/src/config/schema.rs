@@ -302,6 +302,19 @@ impl From<RulesFiles> for context::RulesFileSelection {
     }
 }
 
+impl From<model::Effort> for EffortName {
+    fn from(effort: model::Effort) -> Self {
+        match effort {
+            model::Effort::None => EffortName::None,
+            model::Effort::Minimal => EffortName::Minimal,
+            model::Effort::Low => EffortName::Low,
+            model::Effort::Medium => EffortName::Medium,
+            model::Effort::High => EffortName::High,
+            model::Effort::Max => EffortName::Max,
+        }
+    }
+}
+
 impl From<EffortName> for model::Effort {
     fn from(effort: EffortName) -> Self {
         match effort {

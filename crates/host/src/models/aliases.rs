@@ -13,6 +13,16 @@ const ALIASES: &[(&str, &str)] = &[
     ("gemini-pro", "gemini/gemini-pro"),
 ];
 
+/// The short name that is probably meant by a misspelled one.
+pub(super) fn nearest_alias(name: &str) -> Option<&'static str> {
+    let score = |alias: &str| strsim::damerau_levenshtein(alias, &name.to_lowercase());
+    let nearest = ALIASES
+        .iter()
+        .map(|(alias, _)| *alias)
+        .min_by_key(|alias| score(alias))?;
+    (score(nearest) <= nearest.len() / 3).then_some(nearest)
+}
+
 impl ModelRegistry<'_> {
     /// The model that a short name stands for: of the vendor, or of another provider if only that one has a key.
     pub(super) fn by_alias(&self, name: &str) -> Option<Info> {

@@ -1,5 +1,6 @@
 //! Looks up models by name.
 
+use super::aliases::nearest_alias;
 use super::suggest::suggest;
 use super::{ModelRegistry, ResolvedProvider};
 use crate::config::{EffortName, ModelConfig, ToolProtocol};
@@ -95,7 +96,11 @@ impl ModelRegistry<'_> {
             Some(_) | None => format!("naming its provider: -m PROVIDER/{id}, and adding [models.\"PROVIDER/{id}\"]"),
         };
         let add = format!("an unknown model can be used after {add}");
-        let names: Vec<String> = nearest.iter().map(|info| info.name()).collect();
+        let alias = nearest_alias(name).map(str::to_owned);
+        let names: Vec<String> = alias
+            .into_iter()
+            .chain(nearest.iter().map(|info| info.name()))
+            .collect();
         failure.hint(match names.is_empty() {
             true => format!("`hew models` lists the known models; {add}"),
             false => format!("did you mean {}? {}", names.join(" or "), capitalized(&add)),
@@ -272,6 +277,8 @@ mod tests {
                 .unwrap()
                 .starts_with("did you mean anthropic/claude-sonnet-4-6")
         );
+        let failure = find("", ProcessEnv::default(), "sonet").unwrap_err();
+        assert!(failure.hint.unwrap().starts_with("did you mean sonnet"));
         let failure = find("", ProcessEnv::default(), "nowhere/qqqq").unwrap_err();
         assert!(
             failure

@@ -1,10 +1,11 @@
 //! Connection settings of providers.
 
 use super::{ModelRegistry, ResolvedProvider, url};
+use crate::accounts;
 use crate::config::ProviderConfig;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
-use crate::keys::{self, ProviderKey};
+use crate::keys::{self, KeySource, ProviderKey};
 use crate::log;
 use crate::redaction::Redactor;
 use model::{Info, Wire};
@@ -122,6 +123,11 @@ impl ModelRegistry<'_> {
             var: &|name| self.env.get(name).map(String::from),
             read: &|path| std::fs::read_to_string(path).ok(),
         };
+        let signed_in = key.as_ref().is_some_and(|key| key.source == KeySource::Account);
+        if signed_in && let Some(source) = self.token_source(provider) {
+            settings.token_source = Some(Arc::new(source?));
+            return Ok(());
+        }
         let secret = key.map(|key| key.secret);
         match quirks.auth {
             AuthScheme::Aws => {
@@ -143,8 +149,12 @@ impl ModelRegistry<'_> {
                 settings.google = Some(GoogleSettings::resolve(given, &environment)?);
             }
             AuthScheme::Bearer | AuthScheme::XApiKey | AuthScheme::ApiKey | AuthScheme::XGoogApiKey => {
+                // A provider without a variable for a key has accounts only.
+                let is_account_only = provider
+                    .preset
+                    .is_some_and(|preset| preset.hosting == Hosting::Cloud && preset.key_env.is_empty());
                 let optional = provider.preset.is_none_or(|preset| preset.hosting == Hosting::Local)
-                    || url::is_loopback(&settings.base_url)
+                    || (url::is_loopback(&settings.base_url) && !is_account_only)
                     || !entry.headers.is_empty();
                 if secret.is_none() && !optional {
                     return Err(missing_key(provider, self.env));
@@ -201,6 +211,11 @@ fn quirks(provider: &ResolvedProvider<'_>, wire: Wire) -> Result<Quirks> {
 
 fn missing_key(provider: &ResolvedProvider<'_>, env: &ProcessEnv) -> Failure {
     let name = provider.name;
+    if accounts::endpoints(provider).is_some() {
+        return Failure::usage(format!("you are not signed in to {}", provider.title()))
+            .needs_setup()
+            .hint(format!("run `hew login {name}`; `hew demo` needs no account"));
+    }
     let variable = provider.preset.and_then(|preset| preset.key_env.first());
     let set = match variable {
         Some(variable) => format!("set {variable}"),

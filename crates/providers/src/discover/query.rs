@@ -1,6 +1,6 @@
 //! Sends a short HTTP query and parses the response as JSON.
 
-use crate::client::headers;
+use crate::client::{headers, insert_token};
 use crate::error_mapping;
 use crate::http::{error_chain, parse_url, with_address};
 use crate::settings::ProviderSettings;
@@ -25,7 +25,10 @@ pub(super) async fn query(
     method: QueryMethod<'_>,
 ) -> Result<Option<Value>, Error> {
     let (client, url) = http_client(settings, text)?;
-    let headers = headers(settings, &url).map_err(|error| settings_error(settings, error))?;
+    let mut headers = headers(settings, &url).map_err(|error| settings_error(settings, error))?;
+    if let Some(source) = &settings.token_source {
+        insert_token(settings, &mut headers, &source.token(None).await?)?;
+    }
     send(settings, &client, url, headers, method).await
 }
 

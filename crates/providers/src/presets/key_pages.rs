@@ -19,6 +19,8 @@ const KEY_PAGES: &[(&str, &str)] = &[
     ("moonshot", "https://platform.moonshot.ai/console/api-keys"),
     ("zai", "https://z.ai/manage-apikey/apikey-list"),
     ("huggingface", "https://huggingface.co/settings/tokens"),
+    ("github-copilot", "https://github.com/settings/copilot"),
+    ("chatgpt", "https://chatgpt.com"),
     ("vercel", "https://vercel.com/dashboard/ai-gateway/api-keys"),
 ];
 

@@ -50,6 +50,26 @@ pub(super) const PRESETS: &[Preset] = &[
         ..VENDOR
     },
     Preset {
+        name: "github-copilot",
+        title: "GitHub Copilot",
+        base_url: "https://api.githubcopilot.com",
+        url_env: &["GITHUB_COPILOT_BASE_URL"],
+        large: "claude-sonnet-5.5",
+        small: "claude-haiku-5.5",
+        quirks: Quirks::COMPATIBLE,
+        ..GATEWAY
+    },
+    Preset {
+        name: "chatgpt",
+        title: "ChatGPT",
+        wire: Wire::OpenaiResponses,
+        base_url: "https://chatgpt.com/backend-api/codex",
+        url_env: &["CHATGPT_BASE_URL"],
+        large: "gpt-6.1-sol",
+        small: "gpt-6-luna",
+        ..GATEWAY
+    },
+    Preset {
         name: "bedrock",
         title: "Amazon Bedrock",
         wire: Wire::BedrockAnthropic,
