@@ -131,6 +131,8 @@ pub enum Answer {
         /// The granted rule, one of those offered; `None` grants exactly the action.
         rule: Option<String>,
     },
+    /// Allows a command that the sandbox blocked to run again in the sandbox, with network access.
+    ApproveNetwork,
     /// Allows the call with other input.
     Modify {
         /// The whole input of the call.

@@ -1,7 +1,8 @@
 //! Context of a tool call.
 
 use crate::{
-    ChangeReporter, DetachedHost, Error, SubtaskReport, SubtaskRequest, ToolHost, UsageReporter, UserQuestion,
+    ChangeReporter, DetachedHost, Error, EscalationGrant, SubtaskReport, SubtaskRequest, ToolHost, UsageReporter,
+    UserQuestion,
 };
 use model::{CallId, Features, Request};
 use policy::{AccessLevel, Action};
@@ -58,6 +59,11 @@ impl CallContext {
     /// Requests approval for an action that becomes known only while the tool runs.
     pub async fn permit(&self, action: Action) -> Result<(), Error> {
         self.host.permit(action).await
+    }
+
+    /// Requests approval to run a command again that the sandbox blocked.
+    pub async fn permit_escalation(&self, action: Action, evidence: Vec<String>) -> Result<EscalationGrant, Error> {
+        self.host.permit_escalation(action, evidence).await
     }
 
     /// Asks the user a question.

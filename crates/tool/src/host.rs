@@ -10,6 +10,17 @@ pub trait ToolHost: Send + Sync {
     /// redirect to another host, a command that the sandbox blocked.
     fn permit(&self, action: Action) -> BoxFuture<'static, Result<(), Error>>;
 
+    /// Requests approval to run a command again that the sandbox blocked; `evidence` are lines of its output that show it.
+    fn permit_escalation(
+        &self,
+        action: Action,
+        evidence: Vec<String>,
+    ) -> BoxFuture<'static, Result<EscalationGrant, Error>> {
+        drop(evidence);
+        let permitted = self.permit(action);
+        async move { permitted.await.map(|()| EscalationGrant::Unconfined) }.boxed()
+    }
+
     /// Asks the user a question and returns the answer as text.
     fn ask(&self, inquiry: UserQuestion) -> BoxFuture<'static, Result<String, Error>>;
 
@@ -96,6 +107,15 @@ pub struct SubtaskReport {
     pub session: String,
     /// The final reply.
     pub text: String,
+}
+
+/// How a command that the sandbox blocked may run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EscalationGrant {
+    /// Outside the sandbox.
+    Unconfined,
+    /// In the sandbox, with network access.
+    Network,
 }
 
 /// A host that rejects all requests: a tool may only do what was approved before it started.

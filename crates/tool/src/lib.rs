@@ -34,8 +34,8 @@ pub use dynamic_tools::DynamicTools;
 pub use error::Error;
 pub use facts::{Availability, ModelClass, OutputCap, PeerAgent, ToolFacts, ToolKind, ToolListing, ToolSet};
 pub use host::{
-    AnswerChoice, ChoiceLimit, DetachedHost, SubtaskModel, SubtaskReport, SubtaskRequest, SubtaskWait, ToolHost,
-    UserQuestion,
+    AnswerChoice, ChoiceLimit, DetachedHost, EscalationGrant, SubtaskModel, SubtaskReport, SubtaskRequest, SubtaskWait,
+    ToolHost, UserQuestion,
 };
 pub use input::{CallInput, optional_text};
 pub use notification::{NotificationSender, PendingNotification, ToolNotification};

@@ -650,9 +650,19 @@ impl FileNode {
     }
 }
 
-/// The files tracked by git, with their sizes and times when staged; `None` without a repository or if there are more
-/// than `most`.
-pub(crate) fn tracked_files(root: &Path, most: usize) -> Option<Vec<(PathBuf, (u64, Nanos))>> {
+/// A file tracked by git, as it was staged.
+pub(crate) struct StagedFile {
+    pub(crate) path: PathBuf,
+    /// Its size in bytes; 0 if git is not sure of it.
+    pub(crate) size: u64,
+    /// When it was last modified.
+    pub(crate) modified: Nanos,
+    /// The object id of its content.
+    pub(crate) blob: String,
+}
+
+/// The files tracked by git; `None` without a repository or if there are more than `most`.
+pub(crate) fn tracked_files(root: &Path, most: usize) -> Option<Vec<StagedFile>> {
     GitIndex::containing(root)?.files(most)
 }
 

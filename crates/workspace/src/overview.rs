@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::path::PathBuf;
 
-use crate::checkpoint::tracked_files;
+use crate::checkpoint::{StagedFile, tracked_files};
 use crate::list::{EntryKind, IgnoreStatus};
-use crate::{Location, Workspace};
+use crate::{Location, Workspace, git, open};
 
 /// With more tracked files than this, changed files are not counted.
 const MAX_TRACKED: usize = 20_000;
+/// At most this many files are compared by their content.
+const MAX_COMPARED: usize = 200;
+/// Larger files are not compared by their content.
+const MAX_COMPARED_BYTES: u64 = 1 << 20;
 /// Maximum number of entries per folder.
 const MAX_ENTRIES: usize = 200;
 /// Maximum number of folders read.
@@ -89,21 +92,37 @@ impl Workspace {
 
     /// The number of tracked files that differ from the index; `None` without a repository or with too many files.
     pub fn changed_tracked_files(&self) -> Option<usize> {
-        let files: Vec<(PathBuf, _)> = tracked_files(self.root(), MAX_TRACKED)?;
-        let differs = |(path, (size, modified)): &(PathBuf, (u64, i128))| match fs::symlink_metadata(path) {
-            Ok(metadata) => {
-                // Git records no size for files it is not sure of, and some builds record no fractions of seconds.
-                let (size_is_known, now) = (*size > 0, crate::checkpoint::modified(&metadata));
-                let is_later = match modified % SECOND {
-                    0 => now / SECOND != modified / SECOND,
-                    _ => now != *modified,
-                };
-                is_later || (size_is_known && metadata.len() != *size)
-            }
-            Err(_) => true,
-        };
-        Some(files.iter().filter(|file| differs(file)).count())
+        let files = tracked_files(self.root(), MAX_TRACKED)?;
+        let mut compared = 0;
+        let changed = files.iter().filter(|file| is_changed(file, &mut compared));
+        Some(changed.count())
     }
+}
+
+/// Whether a tracked file has another content than when it was staged. If its time differs, its content is compared, for at
+/// most [`MAX_COMPARED`] files.
+fn is_changed(file: &StagedFile, compared: &mut usize) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(&file.path) else {
+        return true;
+    };
+    // Git records no size for files it is not sure of, and some builds record no fractions of seconds.
+    if file.size > 0 && metadata.len() != file.size {
+        return true;
+    }
+    let now = crate::checkpoint::modified(&metadata);
+    let is_same_time = match file.modified % SECOND {
+        0 => now / SECOND == file.modified / SECOND,
+        _ => now == file.modified,
+    };
+    if is_same_time || *compared >= MAX_COMPARED || metadata.len() > MAX_COMPARED_BYTES {
+        return !is_same_time;
+    }
+    *compared += 1;
+    let content = match metadata.is_symlink() {
+        true => fs::read_link(&file.path).map(|target| target.into_os_string().into_encoded_bytes()),
+        false => open::read(&file.path, MAX_COMPARED_BYTES),
+    };
+    content.map_or(true, |content| git::blob_name(&content) != file.blob)
 }
 
 fn render(nodes: &[OverviewNode]) -> String {

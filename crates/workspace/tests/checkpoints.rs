@@ -420,6 +420,30 @@ fn an_unchanged_tracked_file_is_restored_from_git_without_a_copy() {
     assert_eq!(now, tree, "nothing in .git has changed either");
 }
 
+#[test]
+fn a_file_with_another_time_but_the_same_content_is_not_changed() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path();
+    if !git(root, &["init", "--quiet"]) {
+        return;
+    }
+    for name in ["a.txt", "b.txt"] {
+        std::fs::write(root.join(name), "one\n").unwrap();
+    }
+    assert!(git(root, &["add", "."]));
+    let touch = |name: &str| {
+        let file = std::fs::File::options().append(true).open(root.join(name)).unwrap();
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        file.set_modified(later).unwrap();
+    };
+    let changed = || workspace::Workspace::open(root).unwrap().changed_tracked_files();
+    touch("a.txt");
+    assert_eq!(changed(), Some(0));
+    std::fs::write(root.join("b.txt"), "two\n").unwrap();
+    touch("b.txt");
+    assert_eq!(changed(), Some(1));
+}
+
 fn git(root: &Path, arguments: &[&str]) -> bool {
     #[allow(clippy::disallowed_methods, reason = "a real repository comes from the real git")]
     let ran = std::process::Command::new("git")

@@ -17,7 +17,7 @@ use session::{
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tool::{CallInput, ChoiceLimit, DynTool, SubtaskReport, SubtaskRequest, UserQuestion};
+use tool::{CallInput, ChoiceLimit, DynTool, EscalationGrant, SubtaskReport, SubtaskRequest, UserQuestion};
 
 /// The choices of a confirmation.
 const CONTINUE: &str = "Continue";
@@ -81,6 +81,8 @@ enum ApprovalResult {
     Granted,
     /// The user changed the input.
     Modified(Value),
+    /// The user allowed network access in the sandbox.
+    Network,
 }
 
 /// Whether the user explicitly requested a lookup.
@@ -218,7 +220,8 @@ impl Approver {
                     .await?
                 {
                     ApprovalResult::Granted if matches!(hooks, Ruling::Ask(_)) => hooks = Ruling::Silent,
-                    ApprovalResult::Granted => {}
+                    // Only a blocked command can get network access.
+                    ApprovalResult::Granted | ApprovalResult::Network => {}
                     ApprovalResult::Modified(input) => {
                         let note = format!("The user changed the input of this call to: {input}");
                         approved.notes.push(note);
@@ -334,6 +337,7 @@ impl Approver {
                 self.add_grant(&action, scope, rule.as_deref()).await;
                 Ok(ApprovalResult::Granted)
             }
+            Some(Answer::ApproveNetwork) => Ok(ApprovalResult::Network),
             Some(Answer::Modify { input }) => Ok(ApprovalResult::Modified(input)),
             Some(Answer::Reject { reason: Some(reason) } | Answer::Text { text: reason }) => {
                 Err(format!("The user denied this call: {reason}"))
@@ -354,7 +358,7 @@ impl Approver {
             multiple: false,
         };
         match self.ask_user(subject, None).await {
-            Some(Answer::Approve { .. }) => true,
+            Some(Answer::Approve { .. } | Answer::ApproveNetwork) => true,
             Some(Answer::Text { text }) => text == CONTINUE,
             Some(Answer::Reject { .. } | Answer::Modify { .. }) | None => false,
         }
@@ -441,7 +445,7 @@ impl Approver {
         };
         match (self.ask_user(subject, timeout).await, first) {
             (Some(Answer::Text { text } | Answer::Reject { reason: Some(text) }), _) => Ok(text),
-            (Some(Answer::Approve { .. }), _) => Ok("yes".into()),
+            (Some(Answer::Approve { .. } | Answer::ApproveNetwork), _) => Ok("yes".into()),
             (Some(Answer::Modify { input }), _) => Ok(input.to_string()),
             (Some(Answer::Reject { reason: None }), _) => failed("the user declined to answer"),
             (None, Some(first)) if timeout.is_some() && !self.env.inbox.is_disconnected() => {
@@ -458,15 +462,31 @@ impl Approver {
 
 impl tool::ToolHost for Approver {
     fn permit(&self, action: Action) -> BoxFuture<'static, Result<(), tool::Error>> {
+        let granted = self.permit_escalation(action, Vec::new());
+        async move { granted.await.map(drop) }.boxed()
+    }
+
+    fn permit_escalation(
+        &self,
+        action: Action,
+        evidence: Vec<String>,
+    ) -> BoxFuture<'static, Result<EscalationGrant, tool::Error>> {
         let approver = self.clone();
         async move {
             let result = match approver.decide(&action) {
-                Decision::Allow => return Ok(()),
+                Decision::Allow => return Ok(EscalationGrant::Unconfined),
                 Decision::Deny { why } => Err(format!("Not allowed: {why}.")),
-                Decision::Ask { why } => approver.request_approval(action, why, Value::Null).await,
+                Decision::Ask { why } => {
+                    let why = match evidence.is_empty() {
+                        true => why,
+                        false => format!("the sandbox blocked it: {}", evidence.join("; ")),
+                    };
+                    approver.request_approval(action, why, Value::Null).await
+                }
             };
             match result {
-                Ok(ApprovalResult::Granted) => Ok(()),
+                Ok(ApprovalResult::Granted) => Ok(EscalationGrant::Unconfined),
+                Ok(ApprovalResult::Network) => Ok(EscalationGrant::Network),
                 // The call is already running, so its input can no longer change.
                 Ok(ApprovalResult::Modified(_)) => Err(tool::Error::Failed("The user denied this call.".into())),
                 Err(why) => Err(tool::Error::Failed(why)),

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use policy::Action;
-use sandbox::{Confinement, ConfinementLevel, ProcessEnvironment, ProcessExit, ProcessStatus};
+use sandbox::{Confinement, ConfinementLevel, NetworkAccess, ProcessEnvironment, ProcessExit, ProcessStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tool::{
-    CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
-    ToolSet, erase, fold_name,
+    CallContext, DynTool, Error, EscalationGrant, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind,
+    ToolListing, ToolSet, erase, fold_name,
 };
 
 use workspace::IndexMarks;
@@ -77,6 +77,8 @@ enum SandboxUse {
     Inside,
     /// Outside the sandbox, after approval.
     Escalated,
+    /// In the sandbox with network access, after approval.
+    WithNetwork,
 }
 
 impl TerminalTool {
@@ -124,21 +126,42 @@ impl TerminalTool {
         }
     }
 
-    /// Requests approval to run a command outside the sandbox that blocked it. The error is the reason for a refusal.
-    async fn escalate(&self, command: &ShellCommand, context: &CallContext) -> Result<Confinement, String> {
+    /// Requests approval to run a command again that the sandbox blocked: outside of it, or inside with network access.
+    /// The error is the reason for a refusal.
+    async fn escalate(
+        &self,
+        command: &ShellCommand,
+        exit: &ProcessExit,
+        context: &CallContext,
+    ) -> Result<(Confinement, SandboxUse), String> {
         let action = Action::Escalate {
             command: command.line.clone(),
             cwd: command.cwd.clone(),
         };
-        context.permit(action).await.map_err(|error| error.to_string())?;
+        let denial = exit.confinement.as_ref().and_then(|confined| confined.denial.as_ref());
+        let evidence = denial.map(|denial| denial.evidence.clone()).unwrap_or_default();
+        let granted = context.permit_escalation(action, evidence).await;
+        let granted = granted.map_err(|error| error.to_string())?;
         let template = self
             .commands
             .confinement
             .clone()
             .unwrap_or_else(|| Confinement::new(ConfinementLevel::Off, []));
-        Ok(Confinement {
-            level: ConfinementLevel::Off,
-            ..template
+        Ok(match granted {
+            EscalationGrant::Unconfined => (
+                Confinement {
+                    level: ConfinementLevel::Off,
+                    ..template
+                },
+                SandboxUse::Escalated,
+            ),
+            EscalationGrant::Network => (
+                Confinement {
+                    network: NetworkAccess::Granted,
+                    ..at_level(&template, context.level)
+                },
+                SandboxUse::WithNetwork,
+            ),
         })
     }
 
@@ -175,8 +198,10 @@ impl TerminalTool {
         if exit.status == ProcessStatus::TimedOut {
             notes.push("set timeout_seconds if it needs longer".into());
         }
-        if ran == SandboxUse::Escalated {
-            notes.push("run outside the sandbox".into());
+        match ran {
+            SandboxUse::Inside => {}
+            SandboxUse::Escalated => notes.push("run outside the sandbox".into()),
+            SandboxUse::WithNetwork => notes.push("run in the sandbox with network access".into()),
         }
         let mut summary = format!(
             "{}, {:.1} s",
@@ -303,8 +328,8 @@ impl Tool for TerminalTool {
         if !was_stopped_by_the_sandbox(&exit) {
             return Ok(self.render_exit(&running, exit, SandboxUse::Inside));
         }
-        let outside = match self.escalate(&command, &context).await {
-            Ok(outside) => outside,
+        let (outside, used) = match self.escalate(&command, &exit, &context).await {
+            Ok(escalated) => escalated,
             Err(why) => return Err(refused(&running, exit, &why)),
         };
         if let (false, Some(terminals)) = (input.background, self.commands.client_terminals(Some(&outside))) {
@@ -313,7 +338,7 @@ impl Tool for TerminalTool {
         let mut running = command.start(Some(&outside))?;
         match self.watch(&mut running, &context, patience).await {
             WatchOutcome::StillRunning => Ok(self.adopt(running)),
-            WatchOutcome::Exited(exit) => Ok(self.render_exit(&running, *exit, SandboxUse::Escalated)),
+            WatchOutcome::Exited(exit) => Ok(self.render_exit(&running, *exit, used)),
         }
     }
 }

@@ -154,3 +154,47 @@ async fn successful_or_unconfined_commands_need_no_escalation() {
     let (text, _, asked) = run(&project, "echo free; exit 3", AccessLevel::Full, None).await;
     assert_eq!((text.as_str(), asked), ("free\n[exit code 3]", 0));
 }
+
+/// Allows network access only.
+struct NetworkPerson;
+
+impl tool::ToolHost for NetworkPerson {
+    fn permit(&self, _: Action) -> BoxFuture<'static, Result<(), Error>> {
+        unreachable!("a blocked command requests an escalation")
+    }
+
+    fn permit_escalation(
+        &self,
+        _: Action,
+        evidence: Vec<String>,
+    ) -> BoxFuture<'static, Result<tool::EscalationGrant, Error>> {
+        assert_eq!(evidence, ["touch: /x: Read-only file system"]);
+        async { Ok(tool::EscalationGrant::Network) }.boxed()
+    }
+
+    fn ask(&self, _: UserQuestion) -> BoxFuture<'static, Result<String, Error>> {
+        unreachable!("a command asks nothing else")
+    }
+
+    fn delegate(&self, _: SubtaskRequest) -> BoxFuture<'static, Result<SubtaskReport, Error>> {
+        unreachable!("a command delegates nothing")
+    }
+}
+
+#[tokio::test]
+async fn network_access_keeps_the_rest_of_the_sandbox() {
+    let (project, _temp) = guarded();
+    let context = CallContext {
+        level: AccessLevel::Workspace,
+        host: Arc::new(NetworkPerson),
+        ..context()
+    };
+    let output = project
+        .call("terminal", json!({"command": "echo outside"}), context)
+        .await;
+    let model::Block::Text { text } = &output.unwrap().content[0] else {
+        panic!("a command answers with text")
+    };
+    assert!(text.starts_with("touch: /x: Read-only file system\n"), "{text}");
+    assert!(text.contains("run in the sandbox with network access"), "{text}");
+}

@@ -1,5 +1,6 @@
 //! The git index of the project, read from its files: an unchanged tracked file needs no copy.
 
+use super::StagedFile;
 use super::stamp::{FileStamp, Nanos};
 use crate::open;
 use bstr::{BStr, BString};
@@ -72,18 +73,21 @@ impl GitIndex {
         self.index = read.map(gix_index::State::from);
     }
 
-    /// The tracked files with their sizes and times when staged; `None` if there are more than `most`.
-    pub(super) fn files(&self, most: usize) -> Option<Vec<(PathBuf, (u64, Nanos))>> {
+    /// The tracked files as they were staged; `None` if there are more than `most`.
+    pub(super) fn files(&self, most: usize) -> Option<Vec<StagedFile>> {
         let index = self.index.as_ref().filter(|index| index.entries().len() <= most)?;
         let skipped = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE;
         let plain = |entry: &&gix_index::Entry| {
             matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK) && !entry.flags.intersects(skipped)
         };
         let files = index.entries().iter().filter(plain).map(|entry| {
-            let path = self.top.join(OsStr::from_bytes(entry.path(index)));
             let time = entry.stat.mtime;
-            let modified = Nanos::from(time.secs) * 1_000_000_000 + Nanos::from(time.nsecs);
-            (path, (u64::from(entry.stat.size), modified))
+            StagedFile {
+                path: self.top.join(OsStr::from_bytes(entry.path(index))),
+                size: u64::from(entry.stat.size),
+                modified: Nanos::from(time.secs) * 1_000_000_000 + Nanos::from(time.nsecs),
+                blob: entry.id.to_string(),
+            }
         });
         Some(files.collect())
     }
