@@ -7,6 +7,7 @@ mod command_files;
 mod eval;
 mod history;
 mod ledger;
+mod login;
 mod mcp;
 mod open;
 mod predict;
@@ -25,6 +26,7 @@ pub(crate) use command_files::{CommandsArgs, CommandsSubcommand, PromptsCommand,
 pub(crate) use eval::EvalArgs;
 pub(crate) use history::{DiffArgs, RedoArgs, RestoreArgs, RewindArgs, UndoArgs};
 pub(crate) use ledger::{CostArgs, CostGrouping, PromptDiffArgs, PromptExplainArgs};
+pub(crate) use login::{LoginArgs, LogoutArgs};
 pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub(crate) use open::OpenArgs;
 pub(crate) use predict::{PredictArgs, PredictCommand, PredictEvalArgs};
@@ -171,6 +173,16 @@ pub(crate) enum CliCommand {
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
+    },
+    /// Sign in to a provider with a subscription instead of an API key
+    Login(LoginArgs),
+    /// Sign out of a provider and remove its tokens
+    Logout(LogoutArgs),
+    /// List the providers that you are signed in to
+    Accounts {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
     },
     /// Check the configuration and whether each provider answers
     Doctor(DoctorArgs),

@@ -18,6 +18,7 @@ mod help;
 mod history;
 mod keys;
 mod ledger;
+pub(crate) mod login;
 mod lsp;
 mod mcp;
 mod models;
@@ -133,6 +134,9 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Agents { command } => block_on(agents::agents(&command, global, env)),
         CliCommand::Mcp { command } => block_on(mcp::mcp(command, global, env)),
         CliCommand::Keys { command } => block_on(keys::keys(&command, global, env)),
+        CliCommand::Login(args) => block_on(login::login(&args, global, env)),
+        CliCommand::Logout(args) => block_on(login::logout(&args, global, env)),
+        CliCommand::Accounts { json } => login::accounts(json, env),
         CliCommand::Doctor(args) => block_on(doctor::doctor(&args, global, env)),
         CliCommand::Demo(args) => block_on(demo::demo(&args, env)),
         CliCommand::Schema { of } => help::schema(of),

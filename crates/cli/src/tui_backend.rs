@@ -5,6 +5,7 @@ mod choices;
 mod files;
 mod highlighter;
 mod notification;
+mod open_sessions;
 mod programs;
 mod prompt_history;
 mod servers;
@@ -30,6 +31,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use host::sessions::{find, resume_command};
 use host::{ClientServices, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources};
 use model::Media;
+use open_sessions::OpenSessions;
 use session::{BlobId, Change, Command, FileVersion, Item, RequestRecord, SessionId, SessionMeta, Store as _};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -41,8 +43,8 @@ use tui::{
     BackendFuture, ClipboardContent, ConflictChoice, DesktopBackend, FileRestoreResult, FileVersions, GoalCheck,
     HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow, PermissionRow,
     PickerItem, ProcessBackend, ProjectBackend, PromptBackend, ProviderRow, RestoreRequest, ReviewBackend,
-    ReviewableFile, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SyntaxToken,
-    ThemeSpec, UserError,
+    ReviewableFile, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SignInPrompt,
+    SyntaxToken, ThemeSpec, UsableModel, UserError,
 };
 use workspace::Workspace;
 
@@ -53,8 +55,8 @@ const MAX_SHOWN_BYTES: usize = 2 << 20;
 pub(crate) struct TuiBackend {
     here: BackendContext,
     turn: TurnArgs,
-    /// The open session.
-    open: Arc<Mutex<Option<SessionResources>>>,
+    /// The open sessions.
+    open: Arc<Mutex<OpenSessions>>,
     store: Arc<Mutex<Option<Arc<SqliteStore>>>>,
     /// Why the last session could not be opened.
     failed: Arc<Mutex<Option<Failure>>>,
@@ -80,7 +82,7 @@ impl TuiBackend {
     /// The open session and its database.
     fn current(&self) -> Result<(Arc<SqliteStore>, SessionId)> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        match open.as_ref() {
+        match open.shown() {
             Some(session) => Ok((self.store()?, session.id)),
             None => Err(Failure::failed("no session is open")),
         }
@@ -89,13 +91,13 @@ impl TuiBackend {
     /// The background commands of the open session.
     fn background(&self) -> Option<BackgroundJobs> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.as_ref().map(|session| session.background.clone())
+        open.shown().map(|session| session.background.clone())
     }
 
     /// The MCP servers of the open session.
     fn mcp_servers(&self) -> Option<::mcp::McpServers> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.as_ref().and_then(|session| session.mcp_servers.clone())
+        open.shown().and_then(|session| session.mcp_servers.clone())
     }
 
     /// The database; it is opened on first use.
@@ -119,14 +121,15 @@ impl SessionBackend for TuiBackend {
         let (BackendContext { env, global, root }, turn) = (self.here.clone(), self.turn.clone());
         let (open, slot) = (Arc::clone(&self.open), Arc::clone(&self.store));
         let failed = Arc::clone(&self.failed);
+        let running = open.lock().unwrap_or_else(PoisonError::into_inner).ids();
         async move {
             let opened = match open_store_once(&slot, &env) {
-                Ok(store) => open_session(which, root, store, &turn, &global, &env).await,
+                Ok(store) => open_session(which, (root, &running), store, &turn, &global, &env).await,
                 Err(failure) => Err(failure),
             };
             match opened {
                 Ok((opened, resources)) => {
-                    *open.lock().unwrap_or_else(PoisonError::into_inner) = Some(resources);
+                    open.lock().unwrap_or_else(PoisonError::into_inner).add(resources);
                     Ok(opened)
                 }
                 Err(failure) => {
@@ -138,8 +141,12 @@ impl SessionBackend for TuiBackend {
         .boxed()
     }
 
-    fn close(&self) -> BoxFuture<'static, ()> {
-        let session = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn activate(&self, session: SessionId) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).active = Some(session);
+    }
+
+    fn close(&self, session: SessionId) -> BoxFuture<'static, ()> {
+        let session = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
         async move {
             if let Some(session) = session {
                 warn(&session.close().await);
@@ -283,9 +290,9 @@ impl ReviewBackend for TuiBackend {
 }
 
 impl ModelBackend for TuiBackend {
-    fn context_window(&self, model: String) -> BackendFuture<u64> {
+    fn resolve_model(&self, model: String) -> BackendFuture<UsableModel> {
         let here = self.here.clone();
-        blocking(move || choices::window(&model, &here))
+        blocking(move || choices::resolve(&model, &here))
     }
 
     fn models(&self) -> BackendFuture<Vec<PickerItem>> {
@@ -305,6 +312,11 @@ impl ModelBackend for TuiBackend {
     fn save_key(&self, provider: String, key: String, keep: KeyStorage) -> BackendFuture<String> {
         let here = self.here.clone();
         boxed(async move { setup::save_key(&provider, &key, keep, &here).await }.boxed())
+    }
+
+    fn sign_in(&self, provider: String) -> BackendFuture<SignInPrompt> {
+        let here = self.here.clone();
+        boxed(async move { setup::sign_in(&provider, here).await }.boxed())
     }
 
     fn test_model(&self, model: String) -> BackendFuture<String> {
@@ -331,7 +343,7 @@ impl SettingsBackend for TuiBackend {
     fn permission_rules(&self) -> BackendFuture<Vec<PermissionRow>> {
         let here = self.here.clone();
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = open.as_ref().map(|session| session.grants.list()).unwrap_or_default();
+        let session = open.shown().map(|session| session.grants.list()).unwrap_or_default();
         drop(open);
         blocking(move || settings::rules(&here, &session))
     }
@@ -374,14 +386,14 @@ impl ProcessBackend for TuiBackend {
 
     fn panels(&self) -> BackendFuture<Vec<PanelRow>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows = open.as_ref().map(|session| panel_rows(&session.panels));
+        let rows = open.shown().map(|session| panel_rows(&session.panels));
         async move { Ok(rows.unwrap_or_default()) }.boxed()
     }
 
     fn toggle_panel(&self, panel: PanelRow) -> BackendFuture<String> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let PanelRow { name, is_open } = panel;
-        let result = match (open.as_ref(), is_open) {
+        let result = match (open.shown(), is_open) {
             (None, _) => Err("no session is open".to_owned()),
             (Some(session), true) => match session.panels.close(&name) {
                 true => Ok(format!("closed the panel {name}")),
@@ -395,7 +407,7 @@ impl ProcessBackend for TuiBackend {
     fn servers(&self) -> BackendFuture<Vec<ServerRow>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let list = open
-            .as_ref()
+            .shown()
             .map(|session| servers::servers(session.mcp_servers.as_ref(), session.language_servers.as_ref()));
         async move { Ok(list.unwrap_or_default()) }.boxed()
     }
@@ -474,7 +486,7 @@ impl DesktopBackend for TuiBackend {
 /// Opens a session for the front end.
 async fn open_session(
     which: SessionTarget,
-    root: PathBuf,
+    (root, running): (PathBuf, &[SessionId]),
     store: Arc<SqliteStore>,
     turn: &TurnArgs,
     global: &GlobalArgs,
@@ -499,7 +511,7 @@ async fn open_session(
     };
     let is_new = meta.is_none();
     if is_new {
-        warnings.extend(unfinished_session(&store, &root).await);
+        warnings.extend(unfinished_session(&store, &root, running).await);
     }
     let reference = meta.map_or(SessionRef::New, |meta| SessionRef::Existing(Box::new(meta)));
     // A new session of a front end that resumed a session elsewhere starts in the directory of the front end.
@@ -531,8 +543,11 @@ async fn open_session(
 }
 
 /// A notice about the newest session of the project, if its last turn is unfinished and no other process works on it.
-async fn unfinished_session(store: &Arc<SqliteStore>, root: &Path) -> Option<String> {
+async fn unfinished_session(store: &Arc<SqliteStore>, root: &Path, running: &[SessionId]) -> Option<String> {
     let meta = find(store, None, root).await.ok()?;
+    if running.contains(&meta.id) {
+        return None;
+    }
     let loaded = store.load(meta.id).await.ok()?;
     if host::is_complete(&loaded.items) || loaded.items.is_empty() {
         return None;
@@ -557,13 +572,20 @@ fn opened_session(
     let resources = running.resources;
     let (config, root) = (&resources.config, &resources.root);
     let models = ModelRegistry::new(config, env);
+    let main = models.find(&running.model).ok();
+    let default_effort = main.as_ref().and_then(host::models::default_effort);
     let info = SessionInfo {
-        context_window: models.find(&running.model).map(|info| info.limits.window).unwrap_or(0),
+        context_window: main.map_or(0, |info| info.limits.window),
+        default_effort,
         model: running.model,
         mode: running.mode,
         permission: running.permission.name().into(),
         edit_approval: config.approval.writes.map(Into::into),
-        effort: config.effort.and_then(effort_name).unwrap_or_default(),
+        effort: config
+            .effort
+            .or(default_effort.map(Into::into))
+            .and_then(effort_name)
+            .unwrap_or_default(),
         rules: running
             .rules
             .iter()

@@ -142,8 +142,13 @@ impl GrantStore for GrantFile {
 
 /// Describes a grant for lists.
 pub fn describe(grant: &Grant) -> String {
+    format!("{} ({})", grant.rule, describe_origin(grant))
+}
+
+/// Describes which tool a grant was asked for by, and where.
+pub fn describe_origin(grant: &Grant) -> String {
     let place = grant.cwd.as_ref().map(|cwd| format!(" in {}", cwd.display()));
-    format!("{} (asked by {}{})", grant.rule, grant.tool, place.unwrap_or_default())
+    format!("asked by {}{}", grant.tool, place.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::backend::{
     BackendFuture, ConflictChoice, FileRestoreResult, GoalCheck, OperationResult, RestoreRequest, SessionTarget,
+    UsableModel,
 };
 use crate::keys::KeyAction;
 use crate::view::ModalView;
@@ -149,12 +150,7 @@ pub(crate) enum AsyncResult {
     /// Files were restored, or have conflicts.
     Restored(RestoreRequest, FileRestoreResult),
     /// The model is usable; switch to it.
-    ModelUsable {
-        /// Name of the model.
-        name: String,
-        /// Context window in tokens.
-        context_window: u64,
-    },
+    ModelUsable(UsableModel),
     /// A session was renamed.
     Renamed {
         /// The session.

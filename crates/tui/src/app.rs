@@ -3,22 +3,22 @@
 mod goal;
 mod questions;
 mod results;
+mod sessions;
 
 pub(crate) use goal::PursuedGoal;
+pub(crate) use sessions::SwitchNotice;
 
 use crate::action::{AppAction, AppEffect, AsyncResult, KeyResponse};
 use crate::approval::ApprovalPrompt;
-use crate::backend::{
-    Backend, ConflictChoice, ErrorRecovery, OpenedSession, OperationResult, RestoreRequest, SessionTarget, UserError,
-};
+use crate::backend::{Backend, ConflictChoice, OperationResult, RestoreRequest, SessionTarget, UserError};
 use crate::composer::Composer;
 use crate::input::Input;
 use crate::keys::{KeyAction, KeyChord, KeyContext, KeyMap, KeyMatch};
 use crate::screen::ColorDepth;
-use crate::state::{AppState, WaitingPrompt};
+use crate::state::{AppState, LiveActivity, WaitingPrompt};
 use crate::theme::Theme;
 use crate::view::{ModalView, RedrawSignal, ViewContext};
-use crate::views::{self, setup::SetupView, transcript::TranscriptView};
+use crate::views::{self, transcript::TranscriptView};
 use crossterm::event::{KeyCode, KeyEvent};
 use model::Message;
 use policy::ApprovalMode;
@@ -52,13 +52,6 @@ pub(crate) struct App {
     held_prompts: Vec<Message>,
     /// Notices to show when the session that is being opened is ready.
     pub(crate) switch_notice: Option<SwitchNotice>,
-}
-
-/// Notices about the session that was open before.
-pub(crate) struct SwitchNotice {
-    notices: Vec<String>,
-    /// Whether the new session continues the old one, so that its history is already on screen.
-    is_continuation: bool,
 }
 
 /// State before a batch of events, to detect what needs the user's attention.
@@ -181,70 +174,6 @@ impl App {
         }
     }
 
-    /// Initialises the state for an opened session.
-    pub(crate) fn session_opened(&mut self, opened: &OpenedSession) -> Vec<AppEffect> {
-        self.state.reset_for(opened);
-        self.held_prompts.clear();
-        if let Some(switch) = self.switch_notice.take() {
-            if switch.is_continuation {
-                self.state.conversation.mark_all_printed();
-            }
-            for notice in switch.notices {
-                self.show_notice(NoticeLevel::Info, &notice);
-            }
-        }
-        self.with_composer(|composer, cx| composer.request_commands(cx));
-        let waiting = self.state.queue.iter();
-        let prompts = waiting.map(|queued| self.prompt_effect(queued.message.clone(), Delivery::Queue));
-        prompts.collect()
-    }
-
-    /// Handles a session that could not be opened: shows setup if a key is missing, otherwise quits.
-    pub(crate) fn open_failed(&mut self, error: &UserError) -> Vec<AppEffect> {
-        match error.recovery {
-            // Prompts entered meanwhile are sent after setup.
-            ErrorRecovery::Setup => {
-                self.views.push(Box::new(SetupView::without_session(&error.message)));
-                Vec::new()
-            }
-            ErrorRecovery::Unknown => {
-                for queued in std::mem::take(&mut self.state.queue) {
-                    self.composer.restore_message(&queued.message);
-                }
-                vec![AppEffect::Quit]
-            }
-        }
-    }
-
-    /// Prepares for opening another session. Queued prompts were meant for the old session, so they return to the
-    /// composer.
-    pub(crate) fn leave_session(&mut self, target: &SessionTarget) {
-        let Some(session) = self.state.session else { return };
-        let mut notices = Vec::new();
-        let waiting = std::mem::take(&mut self.state.queue);
-        waiting
-            .iter()
-            .for_each(|queued| self.composer.restore_message(&queued.message));
-        if self.state.is_working() {
-            notices.push("the running turn was interrupted; /sessions resumes its session".to_owned());
-        }
-        if !waiting.is_empty() {
-            notices.push("queued prompts were moved back to the input".to_owned());
-        }
-        let copied = match target {
-            SessionTarget::Fork { session, upto } => Some((*session, upto.is_none())),
-            SessionTarget::New | SessionTarget::Newest | SessionTarget::Named(_) => None,
-        };
-        if copied.is_some() {
-            notices.push("this is a fork; the original session is unchanged".to_owned());
-        }
-        let is_continuation = copied == Some((session, true)) && !self.state.is_working();
-        self.switch_notice = Some(SwitchNotice {
-            notices,
-            is_continuation,
-        });
-    }
-
     /// Applies the results of background operations.
     pub(crate) fn apply_results(&mut self) -> Vec<AppEffect> {
         let actions = self.with_composer(|composer, cx| composer.apply_results(cx));
@@ -294,15 +223,10 @@ impl App {
 
     /// Sends the first queued prompt after the turn has ended.
     fn send_queued(&mut self) -> Vec<AppEffect> {
-        let next = self
-            .state
-            .queue
-            .iter_mut()
-            .find(|queued| queued.delivery == Delivery::Queue);
-        let Some(queued) = next else { return Vec::new() };
-        queued.delivery = Delivery::Steer;
-        let message = queued.message.clone();
-        vec![self.prompt_effect(message, Delivery::Steer)]
+        let next = self.state.deliver_queued();
+        next.map(|message| self.prompt_effect(message, Delivery::Steer))
+            .into_iter()
+            .collect()
     }
 
     /// Returns the effect that sends a prompt. A prompt that begins with a slash may be an MCP prompt, which the server
@@ -420,8 +344,22 @@ impl App {
             KeyAction::Interrupt => self.handle_escape(),
             KeyAction::Cancel | KeyAction::Leave if quit_requested => vec![AppEffect::Quit],
             KeyAction::Cancel => self.cancel(),
-            KeyAction::Leave if !self.state.is_working() => vec![AppEffect::Quit],
-            KeyAction::Leave => self.warn_before_quit("press again to quit and interrupt the turn"),
+            KeyAction::Leave if self.state.is_working() => {
+                self.warn_before_quit("press again to quit and interrupt the turn")
+            }
+            KeyAction::Leave
+                if self
+                    .state
+                    .others
+                    .iter()
+                    .any(|other| other.activity != LiveActivity::Idle) =>
+            {
+                self.warn_before_quit("press again to quit and interrupt the other sessions · /sessions")
+            }
+            KeyAction::Leave if self.state.running_jobs > 0 => {
+                self.warn_before_quit("press again to quit and stop the background jobs · /jobs")
+            }
+            KeyAction::Leave => vec![AppEffect::Quit],
             KeyAction::Background => self.move_to_background(),
             KeyAction::Suspend => vec![AppEffect::Suspend],
             KeyAction::Redraw => vec![AppEffect::Redraw],
@@ -527,9 +465,8 @@ impl App {
     fn send_command(&mut self, command: Command) -> Vec<AppEffect> {
         match command {
             Command::SetModel { name } => {
-                let window = self.backend.context_window(name.clone());
-                let usable = |context_window| AsyncResult::ModelUsable { name, context_window };
-                vec![AppEffect::later(window, usable)]
+                let resolving = self.backend.resolve_model(name);
+                vec![AppEffect::later(resolving, AsyncResult::ModelUsable)]
             }
             command => vec![AppEffect::Send(command)],
         }
@@ -564,6 +501,7 @@ impl App {
             AppAction::EditFile(path) => return vec![AppEffect::EditFile(path)],
             AppAction::Goal(text) => return self.set_goal(&text),
             AppAction::SetEffort(effort) => {
+                let effort = effort.or(self.state.info.default_effort);
                 self.state.info.effort =
                     effort.map_or_else(String::new, |effort| views::effort::effort_name(effort).to_owned());
                 return vec![AppEffect::Send(Command::SetEffort { effort })];
@@ -651,6 +589,12 @@ impl App {
         if let Some(approval) = &mut self.approval {
             approval.skip_grace_period();
         }
+    }
+
+    /// Shows a message in the status line for a short time.
+    pub(crate) fn show_flash(&mut self, text: String) {
+        self.state.flash = Some(text);
+        self.last_input = Some(Instant::now());
     }
 
     /// Shows a notice that stays in the history.

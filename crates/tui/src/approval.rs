@@ -8,7 +8,7 @@ use crate::action::{AppAction, KeyResponse};
 use crate::keys::{KeyAction, KeyChord, KeyContext, KeyMap};
 use crate::state::PendingQuestion;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use policy::GrantScope;
+use policy::{Action, GrantScope};
 use serde_json::Value;
 use session::{Answer, QuestionId, QuestionSubject};
 use std::time::{Duration, Instant};
@@ -19,8 +19,9 @@ const TYPING_GRACE: Duration = Duration::from_millis(600);
 const SHORT_GRACE: Duration = Duration::from_millis(250);
 
 /// Answers to a permission question, in display order.
-const ANSWERS: [KeyAction; 6] = [
+const ANSWERS: [KeyAction; 7] = [
     KeyAction::ApproveOnce,
+    KeyAction::ApproveNetwork,
     KeyAction::ApproveSession,
     KeyAction::ApproveProject,
     KeyAction::ApproveAlways,
@@ -128,8 +129,13 @@ impl ApprovalPrompt {
             return KeyResponse::Ignored;
         }
         match &pending.question.subject {
-            QuestionSubject::Permission { input, rules, .. } => {
-                let offered = offered_answers(input, keys);
+            QuestionSubject::Permission {
+                action: asked,
+                input,
+                rules,
+                ..
+            } => {
+                let offered = offered_answers(asked, input, keys);
                 let named = answer_by_text(line, &offered, keys);
                 if !line.is_empty() && named.is_none() {
                     return match (action, self.commented_answer(&offered)) {
@@ -176,7 +182,11 @@ impl ApprovalPrompt {
         let chosen = offered.get(self.chosen?).copied()?;
         matches!(
             chosen,
-            KeyAction::ApproveOnce | KeyAction::ApproveSession | KeyAction::ApproveProject | KeyAction::ApproveAlways
+            KeyAction::ApproveOnce
+                | KeyAction::ApproveNetwork
+                | KeyAction::ApproveSession
+                | KeyAction::ApproveProject
+                | KeyAction::ApproveAlways
         )
         .then_some(chosen)
     }
@@ -240,6 +250,7 @@ impl ApprovalPrompt {
         };
         match action {
             KeyAction::ApproveOnce => KeyResponse::Action(AppAction::Answer(Answer::once())),
+            KeyAction::ApproveNetwork => KeyResponse::Action(AppAction::Answer(Answer::ApproveNetwork)),
             KeyAction::ApproveSession => approve(GrantScope::Session),
             KeyAction::ApproveProject => approve(GrantScope::Project),
             KeyAction::ApproveAlways => approve(GrantScope::Always),
@@ -318,9 +329,15 @@ impl ApprovalPrompt {
 }
 
 /// The offered answers. Answers without a key are not offered.
-fn offered_answers(input: &Value, keys: &KeyMap) -> Vec<KeyAction> {
-    let is_offered =
-        |action: &KeyAction| !keys.hint(*action).is_empty() && (*action != KeyAction::Modify || !input.is_null());
+fn offered_answers(asked: &Action, input: &Value, keys: &KeyMap) -> Vec<KeyAction> {
+    let is_offered = |action: &KeyAction| {
+        let applies = match action {
+            KeyAction::Modify => !input.is_null(),
+            KeyAction::ApproveNetwork => matches!(asked, Action::Escalate { .. }),
+            _ => true,
+        };
+        applies && !keys.hint(*action).is_empty()
+    };
     ANSWERS.into_iter().filter(is_offered).collect()
 }
 

@@ -10,7 +10,7 @@ pub use types::{
     BackendFuture, ClipboardContent, ConflictChoice, ErrorRecovery, FileRestoreResult, FileVersions, GoalCheck,
     HunkDecision, JobRow, KeyStorage, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem,
     ProviderAccess, ProviderRow, RestoreRequest, ReviewableFile, ReviewableHunk, Revocation, RewindScope, ServerHealth,
-    ServerRow, SessionInfo, SessionTarget, SettingRow, SyntaxToken, UserError,
+    ServerRow, SessionInfo, SessionTarget, SettingRow, SignInPrompt, SyntaxToken, UsableModel, UserError,
 };
 
 use crate::theme::ThemeSpec;
@@ -53,11 +53,16 @@ impl<T> Backend for T where
 
 /// Opens and lists sessions.
 pub trait SessionBackend {
-    /// Opens a session. The front end has closed the previous one.
+    /// Opens a session and makes it the active one, to which the other methods refer.
     fn open(&self, target: SessionTarget) -> BackendFuture<OpenedSession>;
 
-    /// Closes the open session.
-    fn close(&self) -> BoxFuture<'static, ()>;
+    /// Makes an open session the active one.
+    fn activate(&self, session: SessionId) {
+        let _ = session;
+    }
+
+    /// Closes an open session.
+    fn close(&self, session: SessionId) -> BoxFuture<'static, ()>;
 
     /// The sessions of the project, newest first.
     fn sessions(&self) -> BackendFuture<Vec<SessionMeta>> {
@@ -162,8 +167,8 @@ pub trait ModelBackend {
         unavailable("models")
     }
 
-    /// The context window of a model in tokens, 0 if unknown. Fails if the model is not usable.
-    fn context_window(&self, model: String) -> BackendFuture<u64> {
+    /// The model with this name or alias. Fails if the model is not usable.
+    fn resolve_model(&self, model: String) -> BackendFuture<UsableModel> {
         let _ = model;
         unavailable("models")
     }
@@ -182,6 +187,12 @@ pub trait ModelBackend {
     fn save_key(&self, provider: String, key: String, storage: KeyStorage) -> BackendFuture<String> {
         let _ = (provider, key, storage);
         unavailable("keys")
+    }
+
+    /// Starts signing in to a provider with a code that the user enters on a page.
+    fn sign_in(&self, provider: String) -> BackendFuture<SignInPrompt> {
+        let _ = provider;
+        unavailable("sign-in")
     }
 
     /// Sends a test request to a model; returns a summary of the reply.

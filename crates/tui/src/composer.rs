@@ -424,11 +424,16 @@ impl Composer {
             self.completions.symbols_result = Some(cx.start(cx.backend.symbols()));
         }
         match &mut self.popup {
-            Some(popup) if popup.word.sigil == word.sigil && popup.word.range.start == word.range.start => {
+            Some(popup)
+                if popup.word.sigil == word.sigil
+                    && popup.word.range.start == word.range.start
+                    // A lone slash has other candidates.
+                    && (word.sigil != '/' || popup.word.query.is_empty() == word.query.is_empty()) =>
+            {
                 popup.update_word(word)
             }
             Some(_) | None => {
-                let pool = self.completions.source_for(word.sigil);
+                let pool = self.completions.source_for(word.sigil, &word.query);
                 self.popup = Some(CompletionPopup::open(word, pool));
             }
         }
@@ -570,7 +575,8 @@ impl Composer {
 }
 
 impl CompletionSources {
-    fn source_for(&self, sigil: char) -> CompletionSource {
+    /// The candidates after a sigil and this text.
+    fn source_for(&self, sigil: char, typed: &str) -> CompletionSource {
         match sigil {
             '@' => self.files.clone(),
             '#' => self.symbols.clone(),
@@ -587,7 +593,9 @@ impl CompletionSources {
                     .commands
                     .iter()
                     .map(|choice| (choice.name.clone(), choice.description.clone()));
-                let aliases = slash::COMMANDS.iter().flat_map(|command| {
+                // A lone slash lists each command once.
+                let named = if typed.is_empty() { &[] } else { slash::COMMANDS };
+                let aliases = named.iter().flat_map(|command| {
                     // A plural of the name would only repeat it.
                     let others = command.aliases.iter().filter(|alias| !alias.starts_with(command.name));
                     others.map(|alias| ((*alias).to_owned(), format!("same as /{}", command.name)))

@@ -40,14 +40,26 @@ pub(crate) struct ConversationLog {
     end_notice: Option<ConversationEntry>,
     /// The heading, until it is printed.
     heading: Option<Vec<String>>,
+    /// Whether a blank row separates it from another session, until it is printed.
+    separated: bool,
 }
 
 impl ConversationLog {
     /// Loads earlier items: the last ones are printed, all are available in the transcript.
     pub(crate) fn restore(&mut self, items: &[Arc<Item>]) {
         self.entries = item_entries::from_items(items);
+        self.print_again();
+    }
+
+    /// Prints the last entries again, because another session was shown.
+    pub(crate) fn print_again(&mut self) {
         self.printed = item_entries::count_unprinted(&self.entries);
         self.skipped = (self.printed > 0).then_some(self.printed);
+    }
+
+    /// Prints a blank row first, because another session was shown.
+    pub(crate) fn separate(&mut self) {
+        self.separated = true;
     }
 
     /// Marks all entries as already printed.
@@ -102,6 +114,9 @@ impl ConversationLog {
     /// Returns finished rows that were not printed yet.
     pub(crate) fn take_finished(&mut self, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let mut rows = Vec::new();
+        if std::mem::take(&mut self.separated) {
+            rows.push(StyledRow::empty());
+        }
         if let Some(heading) = self.heading.take() {
             let name = StyledRow::new("hew ", cx.theme.strong).push(env!("CARGO_PKG_VERSION"), cx.theme.dim);
             for (at, line) in heading.iter().enumerate() {

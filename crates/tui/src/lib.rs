@@ -40,7 +40,8 @@ pub use backend::{
     FileVersions, GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow,
     PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend, ProviderAccess, ProviderRow,
     RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation, RewindScope, ServerHealth, ServerRow,
-    SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SyntaxToken, UserError, unavailable,
+    SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SignInPrompt, SyntaxToken, UsableModel,
+    UserError, unavailable,
 };
 pub use keys::{Error as KeyError, KeyAction, KeyBinding, KeyChord, KeyContext, KeyMap, KeyMatch, KeySequence};
 pub use plain_output::OutputRenderer;

@@ -1,5 +1,6 @@
 //! The event loop: passes keys, session events and signals to the app, and draws frames when something changed.
 
+mod background_sessions;
 mod raw_mode;
 mod width_query;
 
@@ -14,6 +15,7 @@ use crate::screen::{
 };
 use crate::terminal::TerminalDisplay;
 use crate::theme::Theme;
+use background_sessions::{BackgroundSession, SessionChannels, receive_background};
 use base64::Engine as _;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use futures::future::{BoxFuture, FutureExt as _, OptionFuture};
@@ -29,7 +31,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
 use width_query::{REPLY_TIMEOUT, WidthQuery};
 
 /// Minimum time between two frames.
@@ -109,6 +110,7 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
         reader: None,
         opening: None,
         channels: None,
+        background: Vec::new(),
         pending: FuturesUnordered::new(),
         branch: None,
         focus: None,
@@ -142,7 +144,7 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
         drop(io::stderr().write_all(panic_message.as_bytes()));
         resume_unwind(panic)
     });
-    event_loop.close_session().await;
+    event_loop.close_all().await;
     let signal = ended?;
     // A closed terminal cannot be restored.
     if signal.is_none() {
@@ -163,12 +165,6 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
     })
 }
 
-/// Channels of the open session.
-struct SessionChannels {
-    commands: mpsc::Sender<Command>,
-    events: mpsc::Receiver<Event>,
-}
-
 struct EventLoop<W: Write> {
     app: App,
     terminal: TerminalDisplay<W>,
@@ -176,6 +172,8 @@ struct EventLoop<W: Write> {
     reader: Option<InputReader>,
     opening: Option<BoxFuture<'static, Result<OpenedSession, UserError>>>,
     channels: Option<SessionChannels>,
+    /// Sessions that continue while another one is shown.
+    background: Vec<BackgroundSession>,
     /// Pending background operations.
     pending: FuturesUnordered<BackendFuture<AsyncResult>>,
     /// Pending query of the Git branch.
@@ -211,7 +209,7 @@ impl<W: Write> EventLoop<W> {
         self.terminal.set_modes()?;
         self.draw()?;
         self.terminal.query_features(pictures)?;
-        self.open_session(target);
+        self.open_session(target).await;
         self.reader = Some(InputReader::stdin()?);
         let ended = self.process_until_quit().await;
         self.discard_replies().await;
@@ -246,6 +244,7 @@ impl<W: Write> EventLoop<W> {
         let mut hung_up = signal(SignalKind::hangup())?;
         let mut signals = Vec::new();
         let mut events = Vec::with_capacity(EVENT_BATCH);
+        let mut others = Vec::new();
         let mut waiting = VecDeque::new();
         loop {
             if let Some(signal) = self.quit {
@@ -311,6 +310,9 @@ impl<W: Write> EventLoop<W> {
                     }
                     waiting.extend(events.drain(..));
                     self.dirty = true;
+                }
+                index = receive_background(&mut self.background, &mut others), if !self.background.is_empty() => {
+                    self.process_background(index, &mut others).await?;
                 }
                 () = std::future::ready(()), if has_backlog => {}
             }
@@ -524,21 +526,7 @@ impl<W: Write> EventLoop<W> {
         for effect in effects {
             match effect {
                 AppEffect::Send(command) => self.send(command).await,
-                AppEffect::OpenSession(target) => {
-                    // An empty session is not stored; a new one replaces it.
-                    let has_content = self.app.state.conversation.has_content();
-                    self.previous = self.app.state.session.map(|id| match has_content {
-                        true => SessionTarget::Named(id.to_string()),
-                        false => SessionTarget::New,
-                    });
-                    self.app.leave_session(&target);
-                    if let Some(command) = self.app.held_prompts_command() {
-                        self.send(command).await;
-                    }
-                    self.close_session().await;
-                    self.app.state.session = None;
-                    self.open_session(target);
-                }
+                AppEffect::OpenSession(target) => self.switch_session(target).await,
                 AppEffect::Suspend => self.suspend().await?,
                 AppEffect::Redraw => self.terminal.redraw()?,
                 AppEffect::Copy(text) => {
@@ -566,55 +554,6 @@ impl<W: Write> EventLoop<W> {
         if let Some(link) = &self.channels {
             // A closed session is reported through its events.
             drop(link.commands.send(command).await);
-        }
-    }
-
-    fn open_session(&mut self, target: SessionTarget) {
-        self.opening = Some(self.app.backend.open(target));
-    }
-
-    async fn session_opened(&mut self, opened: Result<OpenedSession, UserError>) {
-        let effects = match opened {
-            Ok(mut opened) => {
-                let failed = self.open_error.take().map(|error| error.with_hint());
-                opened.notices.extend(failed.filter(|_| self.previous.is_some()));
-                self.previous = None;
-                let effects = self.app.session_opened(&opened);
-                let OpenedSession { commands, events, .. } = opened;
-                self.channels = Some(SessionChannels { commands, events });
-                effects
-            }
-            Err(error) => {
-                // Return to the previous session and report the error.
-                if let (Some(left), None) = (self.previous.clone(), &self.open_error) {
-                    self.open_error = Some(error);
-                    self.app.switch_notice = None;
-                    self.open_session(left);
-                    return;
-                }
-                let effects = self.app.open_failed(&error);
-                self.open_error = Some(error);
-                effects
-            }
-        };
-        // These effects do not access the terminal.
-        drop(self.apply_effects(effects).await);
-        if std::mem::take(&mut self.continue_turn) && self.app.state.info.has_unfinished_turn {
-            self.send(Command::Continue).await;
-        }
-        self.branch = Some(self.app.backend.git_branch());
-    }
-
-    /// Closes the open session, waiting a limited time for it to stop.
-    async fn close_session(&mut self) {
-        if let Some(SessionChannels { commands, mut events }) = self.channels.take() {
-            drop(commands.send(Command::Interrupt).await);
-            drop(commands.send(Command::Close).await);
-            drop(commands);
-            let drain = async { while events.recv().await.is_some() {} };
-            // What does not stop by then ends with the process.
-            drop(tokio::time::timeout(CLOSE_TIMEOUT, drain).await);
-            self.app.backend.close().await;
         }
     }
 

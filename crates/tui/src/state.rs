@@ -12,7 +12,7 @@ use crate::app::PursuedGoal;
 use crate::backend::{OpenedSession, SessionInfo};
 use crate::conversation::ConversationLog;
 use model::{Message, Usage};
-use session::{Body, Event, NoticeLevel, RequestId, SessionId, Todo, Totals};
+use session::{Body, Delivery, Event, NoticeLevel, RequestId, SessionId, Todo, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -47,6 +47,27 @@ pub(crate) struct AppState {
     pub(crate) goal: Option<PursuedGoal>,
     /// The number of running background jobs.
     pub(crate) running_jobs: usize,
+    /// Sessions that continue in the background.
+    pub(crate) others: Vec<LiveSession>,
+}
+
+/// A session that continues in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LiveSession {
+    pub(crate) id: SessionId,
+    pub(crate) title: String,
+    pub(crate) activity: LiveActivity,
+}
+
+/// What a background session does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LiveActivity {
+    /// Its turn is running.
+    Works,
+    /// A question is pending.
+    WaitsForUser,
+    /// Its turn has ended.
+    Idle,
 }
 
 /// The heading of a new session: folder, model, rules files and sandbox.
@@ -67,7 +88,7 @@ fn heading(info: &SessionInfo) -> Vec<String> {
 pub(crate) struct WaitingPrompt {
     pub(crate) message: Message,
     /// How it is delivered.
-    pub(crate) delivery: session::Delivery,
+    pub(crate) delivery: Delivery,
 }
 
 impl AppState {
@@ -75,12 +96,14 @@ impl AppState {
     pub(crate) fn reset_for(&mut self, opened: &OpenedSession) {
         let branch = self.branch.take();
         let queue = std::mem::take(&mut self.queue);
+        let others = std::mem::take(&mut self.others);
         *self = AppState {
             session: Some(opened.id),
             info: opened.info.clone(),
             totals: opened.info.totals,
             branch,
             queue,
+            others,
             ..AppState::default()
         };
         self.conversation.restore(&opened.items);
@@ -199,6 +222,14 @@ impl AppState {
         if let Some(found) = found {
             self.queue.remove(found);
         }
+    }
+
+    /// Takes the first queued prompt for delivery after the turn has ended.
+    pub(crate) fn deliver_queued(&mut self) -> Option<Message> {
+        let mut waiting = self.queue.iter_mut();
+        let queued = waiting.find(|queued| queued.delivery == Delivery::Queue)?;
+        queued.delivery = Delivery::Steer;
+        Some(queued.message.clone())
     }
 
     /// Whether a turn is running.

@@ -3,7 +3,7 @@
 use crate::conversation::elapsed;
 use crate::format::{dollars, tokens};
 use crate::row::{StyledRow, StyledSpan};
-use crate::state::TurnActivity;
+use crate::state::{LiveActivity, TurnActivity};
 use crate::view::ViewContext;
 use policy::ApprovalMode;
 use std::time::Instant;
@@ -108,6 +108,20 @@ fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
     }
     if let Some(goal) = &state.goal {
         parts.insert(0, part(goal.status(), theme.accent, 8));
+    }
+    let others = |activity| state.others.iter().filter(|other| other.activity == activity).count();
+    let sessions = |count: usize| match count {
+        1 => "1 other session".to_owned(),
+        count => format!("{count} other sessions"),
+    };
+    match (others(LiveActivity::WaitsForUser), others(LiveActivity::Works)) {
+        (0, 0) => {}
+        (0, working) => parts.insert(0, part(format!("{} working", sessions(working)), theme.accent, 8)),
+        (waiting, _) => {
+            let verb = if waiting == 1 { "needs" } else { "need" };
+            let text = format!("{} {verb} you · /sessions", sessions(waiting));
+            parts.insert(0, part(text, theme.warn, 11));
+        }
     }
     if state.running_jobs > 0 {
         let jobs = match state.running_jobs {

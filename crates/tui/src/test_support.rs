@@ -5,7 +5,7 @@ use crate::backend::{
     Backend, BackendFuture, ClipboardContent, DesktopBackend, HunkDecision, JobRow, KeyStorage, ModelBackend,
     OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend,
     ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation, ServerHealth, ServerRow,
-    SessionBackend, SessionTarget, SettingRow, SettingsBackend, UserError,
+    SessionBackend, SessionTarget, SettingRow, SettingsBackend, UsableModel, UserError,
 };
 use crate::input::Input;
 use crate::keys::{KeyChord, KeyMap};
@@ -71,7 +71,7 @@ impl SessionBackend for FakeBackend {
         async { Err(UserError::new("no session")) }.boxed()
     }
 
-    fn close(&self) -> BoxFuture<'static, ()> {
+    fn close(&self, _: session::SessionId) -> BoxFuture<'static, ()> {
         async {}.boxed()
     }
 
@@ -158,10 +158,14 @@ impl ReviewBackend for FakeBackend {
 }
 
 impl ModelBackend for FakeBackend {
-    fn context_window(&self, model: String) -> BackendFuture<u64> {
+    fn resolve_model(&self, model: String) -> BackendFuture<UsableModel> {
         async move {
             match model.as_str() {
-                "ollama/qwen3:32b" => Ok(32_768),
+                "ollama/qwen3:32b" => Ok(UsableModel {
+                    name: model,
+                    context_window: 32_768,
+                    default_effort: None,
+                }),
                 _ => Err(UserError::new(format!("there is no key for {model}"))),
             }
         }

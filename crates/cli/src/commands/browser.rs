@@ -8,6 +8,11 @@ use std::time::Duration;
 /// The program starts the browser and exits.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Whether there is a browser.
+pub(super) fn is_available(env: &ProcessEnv, environment: &ProcessEnvironment) -> bool {
+    program(env).is_some_and(|program| environment.has_program(&program) || program.contains('/'))
+}
+
 /// Starts the browser, in the background. Returns false if there is none, such as on a machine without a desktop.
 pub(super) fn open(url: &str, cwd: &Path, env: &ProcessEnv, environment: &ProcessEnvironment) -> bool {
     let Some(program) = program(env).filter(|program| environment.has_program(program) || program.contains('/')) else {

@@ -9,7 +9,7 @@ use crate::tui_backend::TuiBackend;
 use crate::{input, output, project};
 use model::Message;
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tui::{ColorDepth, ImageProtocol, Options, Reflow, SessionTarget, TuiExit};
 
@@ -44,7 +44,9 @@ pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) 
         false => input::message(&args.prompt, &args.file)?,
     };
     if args.plain || is_dumb(env) {
-        return talk(args, turn, global, env).await;
+        // A screen reader gets the text itself: no colours, no drawn tables, no animation.
+        let env = env.clone().with("TERM", Path::new("dumb"));
+        return talk(args, turn, global, &env).await;
     }
     let which = match (args.session, args.continue_last) {
         (Some(id), _) => SessionTarget::Named(id),

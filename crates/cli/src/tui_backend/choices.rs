@@ -8,7 +8,7 @@ use host::project_context::{self, load_modes};
 use model::Info;
 use providers::discover;
 use std::collections::BTreeMap;
-use tui::PickerItem;
+use tui::{PickerItem, UsableModel};
 
 /// All models, the usable ones first.
 pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
@@ -74,14 +74,18 @@ pub(super) fn prompts(servers: &mcp::McpServers) -> Vec<PickerItem> {
     servers.prompts().iter().map(choice).collect()
 }
 
-/// The context window of a model; 0 if it is unknown.
-pub(super) fn window(model: &str, here: &BackendContext) -> Result<u64> {
+/// The model with this name or alias.
+pub(super) fn resolve(model: &str, here: &BackendContext) -> Result<UsableModel> {
     let loaded = here.config()?;
     let models = ModelRegistry::new(&loaded.config, &here.env);
     let info = models.find(model)?;
     // A session only uses immediately available keys, too.
     models.immediate_settings(&info)?;
-    Ok(info.limits.window)
+    Ok(UsableModel {
+        name: info.name(),
+        context_window: info.limits.window,
+        default_effort: host::models::default_effort(&info),
+    })
 }
 
 /// The modes of this project.

@@ -22,7 +22,7 @@ impl SessionBackend for Highlighter {
         unavailable("sessions")
     }
 
-    fn close(&self) -> BoxFuture<'static, ()> {
+    fn close(&self, _: session::SessionId) -> BoxFuture<'static, ()> {
         async {}.boxed()
     }
 }

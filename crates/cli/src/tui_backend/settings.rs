@@ -76,21 +76,18 @@ pub(super) fn rules(here: &BackendContext, session: &[Grant]) -> Result<Vec<Perm
     }
     let kept = GrantFile::open(&here.root, &here.env)?.load()?;
     let project = kept.projects.get(&here.root).cloned().unwrap_or_default();
-    for (origin, list) in [
-        ("grants for this project", &project),
-        ("grants for all projects", &kept.always),
-    ] {
+    for (origin, list) in [("this project", &project), ("all projects", &kept.always)] {
         rules.extend(list.iter().map(|grant| PermissionRow {
             effect: "allow".into(),
             rule: grant.rule.to_string(),
-            origin: format!("{origin}: {}", grants::describe(grant)),
+            origin: format!("{origin} · {}", grants::describe_origin(grant)),
             revocation: Revocation::Stored,
         }));
     }
     rules.extend(session.iter().map(|grant| PermissionRow {
         effect: "allow".into(),
         rule: grant.rule.to_string(),
-        origin: format!("grants for this session: {}", grants::describe(grant)),
+        origin: format!("this session · {}", grants::describe_origin(grant)),
         revocation: Revocation::Session,
     }));
     Ok(rules)

@@ -1,18 +1,22 @@
 //! Setup: lists providers, stores keys and tests models.
 
-use super::backend_context::BackendContext;
+use super::backend_context::{BackendContext, boxed};
 use super::choices;
+use crate::commands::login;
 use crate::failure::{Failure, Result};
 use crate::keys::{self, SystemKeyring};
 use crate::models::ModelRegistry;
 use crate::output::format::duration;
 use crate::paths::display_path;
+use futures::future::FutureExt as _;
+use host::accounts;
 use model::Info;
 use providers::discover::{self, DiscoveredModel, probe};
 use providers::presets::key_page;
+use providers::sign_in::DeviceSignIn;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tui::{KeyStorage, PickerItem, ProviderAccess, ProviderRow};
+use tui::{KeyStorage, PickerItem, ProviderAccess, ProviderRow, SignInPrompt};
 
 /// The time limit of a test.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -25,11 +29,18 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
     let mut providers = Vec::new();
     for provider in models.providers() {
         let key = models.key(&provider).await.unwrap_or(None);
+        let needs_sign_in = provider.preset.is_some_and(|preset| preset.key_env.is_empty());
+        let terms = accounts::endpoints(&provider)
+            .and_then(Result::ok)
+            .filter(|_| needs_sign_in);
         let access = match (&key, provider.is_local(), provider.preset.is_none()) {
             (_, true, _) => ProviderAccess::Absent("no server on this machine".into()),
             (Some(key), false, _) => ProviderAccess::Key(key.source.to_string()),
             (None, false, true) => ProviderAccess::Key("your configuration".into()),
-            (None, false, false) => ProviderAccess::NeedsKey,
+            (None, false, false) => match terms {
+                Some(endpoints) => ProviderAccess::SignIn(endpoints.terms),
+                None => ProviderAccess::NeedsKey,
+            },
         };
         if provider.is_local()
             && let Ok(settings) = models.settings_with(&models.representative(&provider), &provider, key)
@@ -39,11 +50,20 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
         let known = models
             .iter()
             .filter(|info| info.provider == provider.name && info.deprecated_on.is_none());
+        let recommended = provider.preset.map(|preset| preset.large).unwrap_or_default();
+        let mut known = listed(known, recommended);
+        if known.is_empty() {
+            // The catalogue does not list the models of subscriptions.
+            let ids = provider.preset.map_or([""; 2], |preset| [preset.large, preset.small]);
+            let found = ids.iter().filter(|id| !id.is_empty());
+            let found = found.filter_map(|id| models.find(&format!("{}/{id}", provider.name)).ok());
+            known = listed(found.collect::<Vec<Info>>().iter(), recommended);
+        }
         providers.push(ProviderRow {
             name: provider.name.to_owned(),
             title: provider.title().to_owned(),
             access,
-            models: listed(known, provider.preset.map(|preset| preset.large).unwrap_or_default()),
+            models: known,
             key_page: key_page(provider.name).unwrap_or_default().to_owned(),
         });
     }
@@ -62,7 +82,7 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
     providers.sort_by_key(|provider| match provider.access {
         ProviderAccess::Key(_) => 0,
         ProviderAccess::Local => 1,
-        ProviderAccess::NeedsKey => 2,
+        ProviderAccess::NeedsKey | ProviderAccess::SignIn(_) => 2,
         ProviderAccess::Absent(_) => 3,
     });
     Ok(providers)
@@ -104,6 +124,28 @@ pub(super) async fn save_key(provider: &str, key: &str, keep: KeyStorage, here: 
             Ok(format!("the key of {provider} is used until hew exits"))
         }
     }
+}
+
+/// Starts signing in with a code.
+pub(super) async fn sign_in(name: &str, here: BackendContext) -> Result<SignInPrompt> {
+    let loaded = here.config()?;
+    let models = ModelRegistry::new(&loaded.config, &here.env);
+    let client = models.sign_in_client(name)?;
+    let name = name.to_owned();
+    let started = DeviceSignIn::start(&client).await;
+    let started = started.map_err(|error| login::failure(&name, &error))?;
+    Ok(SignInPrompt {
+        page: started.page.clone(),
+        code: started.user_code.clone(),
+        finished: boxed(
+            async move {
+                let tokens = started.finish().await.map_err(|error| login::failure(&name, &error))?;
+                let (_, kept) = login::keep(&client, tokens, &name, None, &here.env).await?;
+                Ok(format!("signed in; the tokens are in {kept}"))
+            }
+            .boxed(),
+        ),
+    })
 }
 
 /// Tests a model's provider with a request that costs nothing.

@@ -1,9 +1,12 @@
 //! Results of background operations: notices, commands, and restored files.
 
 use super::App;
-use crate::action::{AppEffect, AsyncResult};
-use crate::backend::{ConflictChoice, FileRestoreResult, OperationResult, RestoreRequest, RewindScope, SessionTarget};
+use crate::action::{AppAction, AppEffect, AsyncResult};
+use crate::backend::{
+    ConflictChoice, FileRestoreResult, OperationResult, RestoreRequest, RewindScope, SessionTarget, UsableModel,
+};
 use crate::views::conflicts::ConflictPicker;
+use crate::views::effort::effort_name;
 use crate::views::list::ListView;
 use session::{Command, NoticeLevel};
 
@@ -20,16 +23,27 @@ impl App {
             AsyncResult::Restored(request, outcome) => return self.files_restored(request, outcome),
             AsyncResult::GoalChecked(check) => return self.goal_checked(&check),
             AsyncResult::Command(command) => Some(command),
-            AsyncResult::ModelUsable { name, context_window } => {
-                self.state.info.model.clone_from(&name);
-                self.state.info.context_window = context_window;
+            AsyncResult::ModelUsable(UsableModel {
+                name,
+                context_window,
+                default_effort,
+            }) => {
+                let info = &mut self.state.info;
+                info.model.clone_from(&name);
+                info.context_window = context_window;
+                // An effort that the user chose is kept.
+                let has_default = info.effort == info.default_effort.map_or("", effort_name);
+                info.default_effort = default_effort;
+                let effort = has_default.then(|| self.apply_action(AppAction::SetEffort(None)));
                 // The choice applies to later sessions too.
                 let saving = self.backend.change_setting("model".into(), name.clone());
                 let saved = |_| AsyncResult::Operation(OperationResult::default());
-                return vec![
+                let mut effects = vec![
                     AppEffect::Send(Command::SetModel { name }),
                     AppEffect::later(saving, saved),
                 ];
+                effects.extend(effort.into_iter().flatten());
+                return effects;
             }
             AsyncResult::Renamed {
                 session,

@@ -183,7 +183,7 @@ fn the_prompt_shows_what_enter_does() {
         (&["n", "o", "t"], "Enter denies, with your text as the reason"),
         (
             &["right", "o", "k"],
-            "Enter allow for this session, with your text as a comment",
+            "Enter gives the answer “Allow for this session”, with your text as a comment",
         ),
     ] {
         let seen = seen(asked(), keys);
@@ -369,5 +369,46 @@ fn a_long_command_can_be_read_before_it_is_approved() {
     assert_eq!(
         given(ui.press(&["y", "e", "s", "enter"])),
         approve(GrantScope::Once, None)
+    );
+}
+
+#[test]
+fn a_blocked_command_can_get_network_access_only() {
+    let blocked = |input| Event::QuestionAsked {
+        question: Question {
+            id: QuestionId::new(),
+            call: Some(CallId::from("1")),
+            tool: "terminal".into(),
+            subject: QuestionSubject::Permission {
+                action: Action::Escalate {
+                    command: "cargo fetch".into(),
+                    cwd: "/project".into(),
+                },
+                reason: "the sandbox blocked it: could not resolve host".into(),
+                input,
+                rules: vec!["escalate(=cargo fetch)".into()],
+            },
+        },
+    };
+    let mut ui = shown(blocked(serde_json::Value::Null));
+    let seen = ui.screen_text();
+    for text in [
+        "the sandbox blocked it: could not resolve host",
+        "The command already ran once",
+        "w  Allow network access only, once",
+    ] {
+        assert!(seen.contains(text), "{seen}");
+    }
+    ui.press(&["w"]);
+    assert_eq!(given(ui.press(&["enter"])), Some(Answer::ApproveNetwork));
+    // A command that was not blocked is not offered it.
+    let mut ui = shown(asked());
+    assert!(!ui.screen_text().contains("network access only"));
+    ui.press(&["w"]);
+    assert_eq!(
+        given(ui.press(&["enter"])),
+        Some(Answer::Reject {
+            reason: Some("w".into())
+        })
     );
 }

@@ -173,7 +173,7 @@ fn a_model_change_is_sent_only_if_the_model_is_usable() {
 }
 
 #[test]
-fn queued_prompts_return_to_the_composer_when_the_session_is_left() {
+fn a_working_session_keeps_its_queued_prompts_in_the_background() {
     let mut ui = with_reply();
     ui.event(Event::TurnStarted);
     ui.paste("also this");
@@ -185,15 +185,18 @@ fn queued_prompts_return_to_the_composer_when_the_session_is_left() {
         &ui.press(&["enter"])[..],
         [AppEffect::OpenSession(SessionTarget::New)]
     ));
-    assert!(ui.switch(&SessionTarget::New, Vec::new()).is_empty());
-    assert_eq!(ui.app.composer.text(), "also this\nand later that");
-    assert!(ui.app.state.queue.is_empty());
+    // The loop takes the state of a working session instead of interrupting it.
+    let state = ui.app.detach_session();
+    assert_eq!(state.queue.len(), 2);
+    assert!(ui.app.state.queue.is_empty() && ui.app.composer.text().is_empty());
+    assert!(ui.app.attach_session(state).is_empty());
+    assert!(ui.app.state.is_working());
+    assert_eq!(ui.app.state.queue.len(), 2);
     ui.draw();
-    assert!(
-        ui.screen_text().contains("the running turn was interrupted"),
-        "{}",
-        ui.screen_text()
-    );
+    // It is printed again, because another session may have been shown.
+    let all = ui.all_lines().join("\n");
+    assert_eq!(all.matches("› first thing").count(), 2, "{all}");
+    assert!(all.contains("An answer to copy.\n\n› first thing"), "{all}");
 }
 
 #[test]

@@ -15,6 +15,9 @@ use session::QuestionSubject;
 /// Visible rows of the details above the composer.
 const INLINE_DETAILS: usize = 16;
 
+/// Visible characters of a rule for one action.
+const MAX_EXACT_RULE: usize = 60;
+
 /// The parts of the prompt.
 struct PromptRows {
     head: Vec<StyledRow>,
@@ -122,7 +125,7 @@ impl ApprovalPrompt {
                 input,
                 rules,
             } => {
-                let (answers, hint) = self.answers(line, rules, input, cx);
+                let (answers, hint) = self.answers(line, rules, (action, input), cx);
                 PromptRows {
                     head: self.head(pending, action, why, cx),
                     details: details(pending, action, input, width.saturating_sub(2), cx),
@@ -217,12 +220,18 @@ impl ApprovalPrompt {
         }
     }
 
-    fn answers(&self, line: &str, rules: &[String], input: &Value, cx: &ViewContext<'_>) -> (AnswerRows, StyledRow) {
+    fn answers(
+        &self,
+        line: &str,
+        rules: &[String],
+        (asked, input): (&Action, &Value),
+        cx: &ViewContext<'_>,
+    ) -> (AnswerRows, StyledRow) {
         let theme = cx.theme;
-        let offered = offered_answers(input, cx.keys);
+        let offered = offered_answers(asked, input, cx.keys);
         let named = answer_by_text(line, &offered, cx.keys);
         let with_text = match self.commented_answer(&offered) {
-            Some(answer) => format!("{}, with your text as a comment", lower_first(label(answer))),
+            Some(answer) => format!("gives the answer “{}”, with your text as a comment", label(answer)),
             None => "denies, with your text as the reason".into(),
         };
         let hint = self.enter_hint(line, named.is_some(), &with_text, cx);
@@ -236,6 +245,11 @@ impl ApprovalPrompt {
         }
         let chosen = named.or_else(|| self.chosen(&offered));
         let rule = rules.get(self.rule).map(|rule| sanitise(rule).replace('\n', " "));
+        // The details above show the exact action in full.
+        let rule = rule.map(|rule| match self.rule {
+            0 => shortened_rule(&rule),
+            _ => rule,
+        });
         let mut short = StyledRow::empty();
         let mut sentences = Vec::new();
         for action in &offered {
@@ -365,6 +379,14 @@ fn saves_rule(action: KeyAction) -> bool {
     )
 }
 
+/// The start of a rule for one action.
+fn shortened_rule(rule: &str) -> String {
+    match rule.char_indices().nth(MAX_EXACT_RULE) {
+        Some((end, _)) => format!("{}…", rule.get(..end).unwrap_or(rule)),
+        None => rule.to_owned(),
+    }
+}
+
 /// A row after the bar of the prompt.
 fn bar(row: StyledRow, cx: &ViewContext<'_>) -> StyledRow {
     row.prefix("▌ ", cx.theme.warn)
@@ -374,6 +396,7 @@ fn bar(row: StyledRow, cx: &ViewContext<'_>) -> StyledRow {
 fn short_label(action: KeyAction) -> &'static str {
     match action {
         KeyAction::ApproveOnce => "once",
+        KeyAction::ApproveNetwork => "network only",
         KeyAction::ApproveSession => "session",
         KeyAction::ApproveProject => "project",
         KeyAction::ApproveAlways => "everywhere",
@@ -386,6 +409,7 @@ fn short_label(action: KeyAction) -> &'static str {
 fn label(action: KeyAction) -> &'static str {
     match action {
         KeyAction::ApproveOnce => "Allow once",
+        KeyAction::ApproveNetwork => "Allow network access only, once",
         KeyAction::ApproveSession => "Allow for this session",
         KeyAction::ApproveProject => "Allow in this project",
         KeyAction::ApproveAlways => "Allow everywhere",

@@ -1,7 +1,7 @@
 //! Data types of the backend interface.
 
 use futures::future::BoxFuture;
-use model::Media;
+use model::{Effort, Media};
 use session::{Body, Command, Event, Item, ItemId, SessionId, Totals};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,8 +98,10 @@ pub struct SessionInfo {
     pub permission: String,
     /// Whether the user approves changes to files.
     pub edit_approval: Option<policy::ApprovalMode>,
-    /// The reasoning effort; empty if the model has none.
+    /// The reasoning effort; empty for the provider's default.
     pub effort: String,
+    /// The effort that hew requests from this model unless the user chooses another one.
+    pub default_effort: Option<Effort>,
     /// The rules files in the system prompt.
     pub rules: Vec<String>,
     /// A short description of the sandbox.
@@ -116,6 +118,17 @@ pub struct SessionInfo {
     pub resume_command: String,
     /// Whether the last turn is unfinished.
     pub has_unfinished_turn: bool,
+}
+
+/// A model that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsableModel {
+    /// The name as `provider/id`.
+    pub name: String,
+    /// The context window in tokens; 0 if unknown.
+    pub context_window: u64,
+    /// The effort that hew requests unless the user chooses another one.
+    pub default_effort: Option<Effort>,
 }
 
 /// The contents of a file before and after a change.
@@ -408,6 +421,16 @@ pub enum KeyStorage {
     Memory,
 }
 
+/// A started sign-in.
+pub struct SignInPrompt {
+    /// The page on which the user enters the code.
+    pub page: String,
+    /// The code.
+    pub code: String,
+    /// Completes when the user has entered the code and the tokens are stored; returns a confirmation.
+    pub finished: BackendFuture<String>,
+}
+
 /// How a provider can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ProviderAccess {
@@ -418,6 +441,8 @@ pub enum ProviderAccess {
     /// A key is required.
     #[default]
     NeedsKey,
+    /// The user must sign in, under these terms.
+    SignIn(String),
     /// Not usable, with the reason.
     Absent(String),
 }

@@ -185,6 +185,7 @@ bindings! {
         NextAnswer "next-answer" ["right", "down"] "Select the next answer";
         PreviousAnswer "previous-answer" ["left", "up"] "Select the previous answer";
         ApproveOnce "approve-once" ["y"] "Allow once";
+        ApproveNetwork "approve-network" ["w"] "Run a blocked command again in the sandbox, with network access";
         ApproveSession "approve-session" ["s"] "Allow for this session";
         ApproveProject "approve-project" ["p"] "Allow in this project: saves a rule";
         ApproveAlways "approve-always" ["a"] "Allow always: saves a rule";

@@ -17,7 +17,7 @@ impl SessionBackend for Plain {
         unavailable("sessions")
     }
 
-    fn close(&self) -> BoxFuture<'static, ()> {
+    fn close(&self, _: session::SessionId) -> BoxFuture<'static, ()> {
         async {}.boxed()
     }
 }

@@ -467,10 +467,10 @@ impl<S: ListSource> ModalView for ListView<S> {
     }
 
     fn handle_event(&mut self, event: &session::Event, cx: &ViewContext<'_>) {
-        use session::Event::{ItemFinished, Subtask, TurnFinished, TurnStarted};
+        use session::Event::{ItemFinished, Notice, Subtask, TurnFinished, TurnStarted};
         let is_relevant = matches!(
             event,
-            ItemFinished { .. } | Subtask { .. } | TurnStarted | TurnFinished { .. }
+            ItemFinished { .. } | Notice { .. } | Subtask { .. } | TurnStarted | TurnFinished { .. }
         );
         if self.source.is_live() && self.loaded && self.loading.is_none() && is_relevant {
             self.load(cx);

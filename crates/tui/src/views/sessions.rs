@@ -6,6 +6,7 @@ use crate::backend::SessionTarget;
 use crate::format::{age, dollars, first_line, now, tokens};
 use crate::keys::KeyAction;
 use crate::row::{StyledRow, wrap};
+use crate::state::LiveActivity;
 use crate::view::{PendingResult, ViewContext, ViewPlacement};
 use session::{Body, Item, SessionId, SessionMeta, Time};
 use std::cell::RefCell;
@@ -84,9 +85,14 @@ impl ListSource for SessionPicker {
                 .unwrap_or_default(),
             false => String::new(),
         };
-        let right = match here {
-            true => StyledRow::new("open", cx.theme.good),
-            false => StyledRow::new(age(meta.updated, self.now), cx.theme.dim),
+        let live = cx.state.others.iter().find(|other| other.id == meta.id);
+        let right = match (here, live.map(|live| live.activity)) {
+            (true, _) if cx.state.is_working() => StyledRow::new("open · working", cx.theme.good),
+            (true, _) => StyledRow::new("open", cx.theme.good),
+            (false, Some(LiveActivity::WaitsForUser)) => StyledRow::new("needs your answer", cx.theme.warn),
+            (false, Some(LiveActivity::Works)) => StyledRow::new("working", cx.theme.accent),
+            (false, Some(LiveActivity::Idle)) => StyledRow::new("ended its turn", cx.theme.good),
+            (false, None) => StyledRow::new(age(meta.updated, self.now), cx.theme.dim),
         };
         (StyledRow::new(project, cx.theme.dim), right)
     }

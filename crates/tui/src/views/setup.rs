@@ -3,7 +3,7 @@
 use super::field::InputField;
 use super::scroll::ScrollState;
 use crate::action::{AppAction, KeyResponse};
-use crate::backend::{KeyStorage, ProviderAccess, ProviderRow, SessionTarget, UserError};
+use crate::backend::{KeyStorage, ProviderAccess, ProviderRow, SessionTarget, SignInPrompt, UserError};
 use crate::input::Input;
 use crate::keys::{KeyAction, KeyChord, KeyContext};
 use crate::row::{StyledRow, wrap};
@@ -51,12 +51,23 @@ enum SetupStep {
         Vec<(KeyStorage, String)>,
         Option<PendingResult<String>>,
     ),
+    /// Sign in: show the code, and wait until the user has entered it.
+    SignIn(ProviderRow, SignInProgress),
     /// Choose a model.
     Model(ProviderRow),
     /// Test the connection.
     Test(String, PendingResult<String>),
     /// The test result.
     Tested(String, Result<String, UserError>),
+}
+
+enum SignInProgress {
+    Starting(PendingResult<SignInPrompt>),
+    Shown {
+        page: String,
+        code: String,
+        finished: PendingResult<String>,
+    },
 }
 
 impl SetupView {
@@ -116,6 +127,23 @@ impl SetupView {
                     Err(error) => self.message = Some((false, error.with_hint())),
                 }
             }
+            SetupStep::SignIn(provider, SignInProgress::Starting(pending)) => match pending.take() {
+                Some(Ok(SignInPrompt { page, code, finished })) => {
+                    let finished = cx.start(finished);
+                    let shown = SignInProgress::Shown { page, code, finished };
+                    self.step = SetupStep::SignIn(std::mem::take(provider), shown);
+                }
+                Some(Err(error)) => self.sign_in_failed(&error),
+                None => {}
+            },
+            SetupStep::SignIn(provider, SignInProgress::Shown { finished, .. }) => match finished.take() {
+                Some(Ok(text)) => {
+                    let provider = std::mem::take(provider);
+                    self.key_stored(provider, text);
+                }
+                Some(Err(error)) => self.sign_in_failed(&error),
+                None => {}
+            },
             SetupStep::Test(model, pending) => {
                 let Some(answer) = pending.take() else { return };
                 // Save a working model before it is used.
@@ -126,6 +154,11 @@ impl SetupView {
             }
             SetupStep::Provider | SetupStep::Model(_) | SetupStep::Tested(..) => {}
         }
+    }
+
+    fn sign_in_failed(&mut self, error: &UserError) {
+        self.go_to(SetupStep::Provider);
+        self.message = Some((false, error.with_hint()));
     }
 
     fn key_stored(&mut self, provider: ProviderRow, message: String) {
@@ -147,7 +180,9 @@ impl SetupView {
             SetupStep::Model(provider) => provider.models.iter().map(|model| model.name.as_str()).collect(),
             SetupStep::Tested(_, Err(_)) => FAILED_TEST.to_vec(),
             SetupStep::KeyStorage(_, _, places, _) => places.iter().map(|(_, about)| about.as_str()).collect(),
-            SetupStep::Key(..) | SetupStep::Test(..) | SetupStep::Tested(_, Ok(_)) => Vec::new(),
+            SetupStep::Key(..) | SetupStep::SignIn(..) | SetupStep::Test(..) | SetupStep::Tested(_, Ok(_)) => {
+                Vec::new()
+            }
         }
     }
 
@@ -172,6 +207,10 @@ impl SetupView {
                 match &provider.access {
                     ProviderAccess::Key(_) | ProviderAccess::Local => self.go_to(SetupStep::Model(provider)),
                     ProviderAccess::NeedsKey => self.go_to(SetupStep::Key(provider, InputField::hidden(), None)),
+                    ProviderAccess::SignIn(_) => {
+                        let starting = SignInProgress::Starting(cx.start(cx.backend.sign_in(provider.name.clone())));
+                        self.go_to(SetupStep::SignIn(provider, starting));
+                    }
                     ProviderAccess::Absent(why) => self.message = Some((false, why.clone())),
                 }
             }
@@ -206,7 +245,7 @@ impl SetupView {
                 let model = model.name.clone();
                 self.test(model, cx);
             }
-            SetupStep::Test(..) => {}
+            SetupStep::SignIn(..) | SetupStep::Test(..) => {}
             SetupStep::Tested(_, Ok(_)) if self.saving.is_some() => {}
             SetupStep::Tested(model, Ok(_)) => {
                 let name = std::mem::take(model);
@@ -274,6 +313,7 @@ impl SetupView {
                     ProviderAccess::Key(place) => (format!("key found: {place}"), theme.good),
                     ProviderAccess::Local => (format!("local, {} models", provider.models.len()), theme.good),
                     ProviderAccess::NeedsKey => ("requires a key".to_owned(), theme.dim),
+                    ProviderAccess::SignIn(_) => ("sign in with your subscription".to_owned(), theme.dim),
                     ProviderAccess::Absent(why) => (why.clone(), theme.dim),
                 },
                 _ => (String::new(), theme.dim),
@@ -293,6 +333,7 @@ impl SetupView {
         match &self.step {
             SetupStep::Provider => "Choose a model provider",
             SetupStep::Key(..) => "Enter the API key",
+            SetupStep::SignIn(..) => "Sign in",
             SetupStep::KeyStorage(..) => "Where should the key be stored?",
             SetupStep::Model(_) => "Choose a model",
             SetupStep::Test(..) => "Testing the connection",
@@ -327,6 +368,7 @@ impl SetupView {
             }
             (None, SetupStep::Provider) => keys(&[("enter", "choose"), ("esc", "close")]),
             (None, SetupStep::Tested(_, Ok(_))) => keys(&[("enter", "start")]),
+            (None, SetupStep::SignIn(..)) => keys(&[("esc", "back")]),
             (None, _) => keys(&[("enter", "continue"), ("esc", "back")]),
         }
     }
@@ -416,6 +458,7 @@ impl ModalView for SetupView {
                         .draw(body.x, body.y + 2, body.width, buf);
                 }
             }
+            SetupStep::SignIn(provider, progress) => draw_sign_in(provider, progress, body, buf, cx),
             SetupStep::Test(model, _) => {
                 StyledRow::new(format!("  sending a test request to {model} …"), theme.dim)
                     .draw(body.x, body.y, body.width, buf);
@@ -444,5 +487,32 @@ impl ModalView for SetupView {
             row.draw(area.x, y, area.width, buf);
         }
         caret
+    }
+}
+
+/// Draws the code of a sign-in and the terms.
+fn draw_sign_in(provider: &ProviderRow, progress: &SignInProgress, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) {
+    let theme = cx.theme;
+    let mut rows = match progress {
+        SignInProgress::Starting(_) => vec![StyledRow::new("  requesting a code …", theme.dim)],
+        SignInProgress::Shown { page, code, .. } => vec![
+            StyledRow::new("Open ", theme.text)
+                .push(page.as_str(), theme.link)
+                .push(" on any device and enter this code:", theme.text),
+            StyledRow::empty(),
+            StyledRow::new(format!("    {code}"), theme.strong),
+            StyledRow::empty(),
+            StyledRow::new("waiting …", theme.dim),
+        ],
+    };
+    if let ProviderAccess::SignIn(terms) = &provider.access {
+        rows.push(StyledRow::empty());
+        rows.push(StyledRow::new(terms.as_str(), theme.dim));
+    }
+    let rows = rows
+        .iter()
+        .flat_map(|row| wrap(row, area.width.into(), &StyledRow::empty()));
+    for (row, y) in rows.zip(area.y..area.bottom()) {
+        row.draw(area.x, y, area.width, buf);
     }
 }
