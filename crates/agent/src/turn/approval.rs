@@ -324,7 +324,7 @@ impl Approver {
         };
         let answer = self.ask_user(subject, None).await;
         let outcome = match &answer {
-            Some(Answer::Approve { .. }) => ApprovalOutcome::Approved,
+            Some(Answer::Approve { .. } | Answer::ApproveNetwork) => ApprovalOutcome::Approved,
             Some(Answer::Modify { .. }) => ApprovalOutcome::Modified,
             Some(Answer::Reject { .. } | Answer::Text { .. }) | None => {
                 self.progress.set_issue(CallEnd::Refused);
