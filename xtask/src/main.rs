@@ -11,6 +11,7 @@ mod attack;
 mod ci;
 mod real_model;
 mod screenshots;
+mod search_bench;
 mod shape;
 mod tidy;
 mod tools;
@@ -42,6 +43,11 @@ const TASKS: &[Task] = &[
         name: "screenshots",
         summary: "screenshots of the TUI for the book (needs tmux)",
         run: screenshots::run,
+    },
+    Task {
+        name: "search-bench",
+        summary: "quality and speed of code search on repositories with questions",
+        run: search_bench::run,
     },
     Task {
         name: "shape",

@@ -160,7 +160,8 @@ fn is_guess(mention: &PromptMention) -> bool {
         | PromptMention::Url(_)
         | PromptMention::Rule(_)
         | PromptMention::Diff
-        | PromptMention::Diagnostics => false,
+        | PromptMention::Diagnostics
+        | PromptMention::Codebase(_) => false,
     }
 }
 
@@ -185,6 +186,7 @@ fn name(mention: &PromptMention) -> String {
         PromptMention::Rule(name) => format!("@rule:{name}"),
         PromptMention::Diff => "@diff".into(),
         PromptMention::Diagnostics => "@diagnostics".into(),
+        PromptMention::Codebase(words) => format!("@codebase {words}"),
     }
 }
 
@@ -208,6 +210,7 @@ async fn look_up(
         PromptMention::Url(url) => ContextRequest::Url(url.clone()),
         PromptMention::Diff => ContextRequest::Diff,
         PromptMention::Diagnostics => ContextRequest::Diagnostics,
+        PromptMention::Codebase(words) => ContextRequest::Codebase(words.clone()),
         PromptMention::Rule(name) => return saved_prompt(session, name).await.map_err(ContextError::Failed),
         PromptMention::Thread(id) => return thread(session, id).await.map_err(ContextError::Failed),
     };
@@ -252,6 +255,7 @@ fn found(request: ContextRequest, content: ContextContent) -> FoundMention {
         (ContextContent::Text(text), ContextRequest::Url(url)) => MentionedContent::Page { url, text },
         (ContextContent::Text(text), ContextRequest::Diff) => MentionedContent::Diff { text },
         (ContextContent::Text(text), ContextRequest::Diagnostics) => MentionedContent::Diagnostics { text },
+        (ContextContent::Text(text), ContextRequest::Codebase(words)) => MentionedContent::Codebase { words, text },
     };
     content.into()
 }

@@ -3,6 +3,7 @@
 mod acp;
 mod canary;
 mod changes;
+mod code_search;
 mod command_files;
 mod eval;
 mod history;
@@ -22,6 +23,7 @@ mod usage_error;
 pub(crate) use acp::{AcpArgs, AgentsCommand};
 pub(crate) use canary::{CanaryAddArgs, CanaryCommand, CanaryRunArgs};
 pub(crate) use changes::ChangesArgs;
+pub(crate) use code_search::{IndexCommand, SearchArgs, SessionsSearchArgs};
 pub(crate) use command_files::{CommandsArgs, CommandsSubcommand, PromptsCommand, PromptsListArgs};
 pub(crate) use eval::EvalArgs;
 pub(crate) use history::{DiffArgs, RedoArgs, RestoreArgs, RewindArgs, UndoArgs};
@@ -116,6 +118,13 @@ pub(crate) enum CliCommand {
     Prompt {
         #[command(subcommand)]
         command: PromptSubcommand,
+    },
+    /// Find code by meaning, words or symbol
+    Search(SearchArgs),
+    /// Show, build or delete the index of `hew search`
+    Index {
+        #[command(subcommand)]
+        command: Option<IndexCommand>,
     },
     /// Sum up request costs by model, day, session, tool or prompt section
     Cost(CostArgs),
@@ -297,6 +306,8 @@ pub(crate) enum SessionsCommand {
         #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         output: Option<PathBuf>,
     },
+    /// Find conversations by meaning or words
+    Search(SessionsSearchArgs),
     /// Delete sessions and their data
     #[command(visible_alias = "rm")]
     Delete {

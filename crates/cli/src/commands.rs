@@ -6,6 +6,7 @@ mod apply;
 mod browser;
 mod canary;
 pub(crate) mod changes;
+mod code_search;
 mod compact;
 mod config;
 mod cost;
@@ -32,6 +33,7 @@ mod replay;
 mod resume;
 pub(crate) mod rewind;
 pub(crate) mod run;
+mod session_search;
 mod sessions;
 mod signals;
 mod slash_commands;
@@ -117,6 +119,8 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Models(args) => block_on(models::models(&args, global, env)),
         CliCommand::Tools(args) => block_on(tools::tools(&args, global, env)),
         CliCommand::Prompt { command } => block_on(prompt::prompt(&command, global, env)),
+        CliCommand::Search(args) => code_search::search(&args, global, env),
+        CliCommand::Index { command } => code_search::index(command.as_ref(), global, env),
         CliCommand::Cost(args) => block_on(cost::cost(&args, global, env)),
         CliCommand::Eval(args) => block_on(eval::eval(*args, global, env)),
         CliCommand::Canary { command } => block_on(canary::canary(command, global, env)),

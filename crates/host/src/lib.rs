@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod acp_agents;
 pub mod atomic;
+pub mod code_search;
 pub mod config;
 pub mod confinement;
 mod denied_paths;

@@ -28,6 +28,7 @@ use context::ModeCatalog;
 use model::{Model, OutputSchema};
 use policy::{Mode, ModeSet, Permissions, Policy};
 use prompt::RequestOptions;
+use search::CodeIndex;
 use session::{Command, Event, Item, Lease, LoadedSession, NewSession, SessionId, SessionMeta, Store, Totals};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -314,6 +315,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         code_server: language_servers
             .clone()
             .map(|servers| language_servers::code_server(servers, &workspace)),
+        code_index: Some(CodeIndex::new(workspace.clone(), &paths::cache_dir(env)?)),
         data: Some(paths::data_dir(env)?),
         skills: paths::skill_dirs(root, env),
         external: Vec::new(),

@@ -56,6 +56,7 @@ pub async fn manual_tools(
         image_model: painter,
         secrets: Arc::clone(Redactor::of_config(config, env).secrets()),
         web: web::load(config, env),
+        code_index: Some(search::CodeIndex::new(workspace.clone(), &paths::cache_dir(env)?)),
         data: Some(paths::data_dir(env)?),
         skills: paths::skill_dirs(root, env),
         modes: modes.iter().map(|mode| mode.name.clone()).collect(),

@@ -19,3 +19,4 @@ pub use language::{Language, languages};
 pub use mention::{MentionRole, NameMention, mentions};
 pub use outline::{Outline, OutlineCoverage, OutlineDefinition, outline};
 pub use parse::MAX_TEXT;
+pub mod search;

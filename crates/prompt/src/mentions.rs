@@ -33,6 +33,8 @@ pub enum PromptMention {
     Diff,
     /// Diagnostics of compilers and linters.
     Diagnostics,
+    /// Code that matches the rest of the line by meaning.
+    Codebase(String),
 }
 
 /// How certain it is that a mention is intended.
@@ -47,6 +49,8 @@ pub enum MentionCertainty {
     Guessed,
 }
 
+/// The maximum length of the words of `@codebase`.
+const MAX_QUERY: usize = 500;
 /// Maximum number of mentions per prompt.
 const MAX_MENTIONS: usize = 50;
 
@@ -93,6 +97,14 @@ fn in_line(line: &str, found: &mut Vec<PromptMention>) {
             '@' | '#' => take_word(&rest[1..]),
             _ => take_word(rest),
         };
+        if let Some(mention) = codebase(first, &word, line, after) {
+            if !found.contains(&mention) {
+                found.push(mention);
+            }
+            rest = after;
+            may_begin = false;
+            continue;
+        }
         let mention = match first {
             '@' => marked(&word),
             '#' => symbol(&word),
@@ -143,6 +155,23 @@ fn take_word(text: &str) -> (String, &str) {
         _ => bare,
     };
     (bare.to_owned(), &text[end..])
+}
+
+/// `@codebase` with the words after it, or without those the words before it.
+fn codebase(first: char, word: &str, line: &str, after: &str) -> Option<PromptMention> {
+    if first != '@' || !matches!(word, "codebase" | "workspace") {
+        return None;
+    }
+    let before = line.get(..line.len() - after.len()).unwrap_or_default();
+    let before = before
+        .trim_end()
+        .trim_end_matches(|letter: char| letter.is_alphanumeric())
+        .trim_end_matches('@');
+    let words = match after.trim().trim_start_matches([':', ',', '.']).trim() {
+        "" => before.trim(),
+        after => after,
+    };
+    (!words.is_empty()).then(|| PromptMention::Codebase(words.chars().take(MAX_QUERY).collect()))
 }
 
 fn marked(word: &str) -> Option<PromptMention> {

@@ -38,10 +38,12 @@ mod read;
 mod reader;
 mod row;
 mod schema;
+mod segment_log;
 mod sql_value;
 mod sqlite;
 mod subtasks;
 mod writer;
 
 pub use measurements::{Measurements, TrackedEdit};
+pub use segment_log::{LoadedLog, LogSegment, LogVersion, LogWriter, SegmentLog};
 pub use sqlite::SqliteStore;

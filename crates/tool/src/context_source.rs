@@ -52,6 +52,8 @@ pub enum ContextRequest {
     Diff,
     /// The diagnostics of the project.
     Diagnostics,
+    /// The code that matches these words by meaning.
+    Codebase(String),
 }
 
 impl ContextRequest {
@@ -63,14 +65,18 @@ impl ContextRequest {
             other @ (ContextRequest::Symbol(_)
             | ContextRequest::Url(_)
             | ContextRequest::Diff
-            | ContextRequest::Diagnostics) => other,
+            | ContextRequest::Diagnostics
+            | ContextRequest::Codebase(_)) => other,
         }
     }
 
     /// The path, symbol or URL; empty for the others.
     pub fn name(&self) -> &str {
         match self {
-            ContextRequest::Path(name) | ContextRequest::Symbol(name) | ContextRequest::Url(name) => name,
+            ContextRequest::Path(name)
+            | ContextRequest::Symbol(name)
+            | ContextRequest::Url(name)
+            | ContextRequest::Codebase(name) => name,
             ContextRequest::Lines { path, .. } => path,
             ContextRequest::Diff | ContextRequest::Diagnostics => "",
         }

@@ -66,6 +66,8 @@ pub struct Options<'a> {
     pub disabled: Vec<String>,
     /// The language server, used before a search in the code.
     pub code_server: Option<Arc<dyn CodeServer>>,
+    /// The index for searches by meaning; without it they are not available.
+    pub code_index: Option<search::CodeIndex>,
     /// The data directory for the model's notes; without it notes are not available.
     pub data: Option<PathBuf>,
     /// Directories with skills. A later skill replaces an earlier one with the same name.

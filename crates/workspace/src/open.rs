@@ -83,6 +83,13 @@ pub(crate) fn metadata(path: &Path) -> io::Result<Stat> {
     Ok(rustix::fs::statat(&above, name, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
+/// The size and the modification time in nanoseconds since the epoch.
+pub(crate) fn size_and_time(stat: &Stat) -> (u64, i64) {
+    let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    let modified = stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
+    (u64::try_from(stat.st_size).unwrap_or(0), modified)
+}
+
 /// The type of the file at a resolved absolute path, if it exists.
 pub(crate) fn kind(path: &Path) -> Option<FileType> {
     metadata(path).ok().map(|stat| FileType::from_raw_mode(stat.st_mode))

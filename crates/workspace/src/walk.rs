@@ -48,6 +48,12 @@ impl WalkEntry<'_> {
         open::regular_file_in(self.folder, self.name)
     }
 
+    /// The size and the modification time in nanoseconds.
+    pub(crate) fn stat(&self) -> io::Result<(u64, i64)> {
+        let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+        Ok(open::size_and_time(&rustix::fs::statat(self.folder, self.name, flags)?))
+    }
+
     pub(crate) fn is_file(&self) -> bool {
         self.kind == FileType::RegularFile
     }

@@ -17,7 +17,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     ("pure engines", &["edit", "prompt"]),
     ("edit prediction", &["predict"]),
-    ("project context", &["context"]),
+    ("project context", &["context", "search"]),
     ("composition", &["agent", "eval", "review", "toolbox"]),
     ("host", &["host"]),
     ("front ends", &["server", "tui"]),

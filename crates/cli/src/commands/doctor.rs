@@ -91,6 +91,7 @@ pub(super) async fn doctor(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
             ));
             checks.push(sandbox(&config, &root, env));
             checks.push(trust(&root, env));
+            checks.push(search_index(&root, env));
         }
         Err(failure) => checks.push(DoctorCheck::problem("project", failure)),
     }
@@ -184,6 +185,29 @@ fn sandbox(config: &Config, root: &Path, env: &ProcessEnv) -> DoctorCheck {
             )
         },
         Err(error) => DoctorCheck::new(name, CheckResult::Problem, error.to_string()),
+    }
+}
+
+/// The state of the code search index. The check builds nothing.
+fn search_index(root: &Path, env: &ProcessEnv) -> DoctorCheck {
+    let name = "search index";
+    let index = match host::code_search::code_index(root, &policy::Permissions::default(), env) {
+        Ok(index) => index,
+        Err(failure) => return DoctorCheck::problem(name, failure),
+    };
+    let status = index.status();
+    let place = paths::display_path(&status.path, env);
+    match (status.unsaved, status.files) {
+        (Some(reason), _) => DoctorCheck {
+            hint: Some("`hew index clear` deletes it".into()),
+            ..DoctorCheck::new(name, CheckResult::Problem, format!("{place} cannot be read: {reason}"))
+        },
+        (None, 0) => DoctorCheck::new(name, CheckResult::Absent, "none yet; `hew search` or `hew index build` creates it"),
+        (None, files) => {
+            let damage = if status.is_damaged { "; its end is damaged and will be replaced" } else { "" };
+            let size = status.bytes.div_ceil(1024);
+            DoctorCheck::new(name, CheckResult::Ok, format!("{files} files, {} lines, {size} KB in {place}{damage}", status.lines))
+        }
     }
 }
 

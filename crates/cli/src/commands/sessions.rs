@@ -49,6 +49,7 @@ pub(super) async fn sessions(
             let subtasks = store.children(loaded.meta.id).await?;
             export::export(&store, &loaded, &subtasks, &records, *format, output.as_deref()).await?;
         }
+        Some(SessionsCommand::Search(args)) => super::session_search::search(&store, args, global, env).await?,
         Some(SessionsCommand::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
     }
     Ok(ExitStatus::Done)

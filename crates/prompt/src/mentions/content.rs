@@ -71,6 +71,13 @@ pub enum MentionedContent {
         /// One per line.
         text: String,
     },
+    /// Code that was found by meaning.
+    Codebase {
+        /// The words.
+        words: String,
+        /// The places and their text.
+        text: String,
+    },
 }
 
 /// The rendered block, and what did not fit.
@@ -162,6 +169,7 @@ fn rank(piece: &MentionedContent) -> u8 {
         MentionedContent::Page { .. } => 6,
         MentionedContent::Rule { .. } => 7,
         MentionedContent::Diagnostics { .. } => 8,
+        MentionedContent::Codebase { .. } => 9,
     }
 }
 
@@ -176,6 +184,7 @@ fn tag(piece: &MentionedContent) -> &'static str {
         MentionedContent::Page { .. } => "fetched_urls",
         MentionedContent::Rule { .. } => "rules",
         MentionedContent::Diagnostics { .. } => "diagnostics",
+        MentionedContent::Codebase { .. } => "codebase",
     }
 }
 
@@ -188,7 +197,8 @@ fn body(piece: &MentionedContent) -> &str {
         | MentionedContent::Thread { text, .. }
         | MentionedContent::Page { text, .. }
         | MentionedContent::Rule { text, .. }
-        | MentionedContent::Diagnostics { text } => text,
+        | MentionedContent::Diagnostics { text }
+        | MentionedContent::Codebase { text, .. } => text,
         MentionedContent::Folder { listing, .. } => listing,
     }
 }
@@ -204,6 +214,7 @@ fn title(piece: &MentionedContent) -> String {
         MentionedContent::Page { url, .. } => url.clone(),
         MentionedContent::Rule { name, .. } => format!("the rule `{name}`"),
         MentionedContent::Diagnostics { .. } => "the list of diagnostics".into(),
+        MentionedContent::Codebase { words, .. } => format!("the search for \"{words}\""),
     }
 }
 
@@ -218,6 +229,7 @@ fn show(text: &mut String, piece: &MentionedContent, excerpt: &str, note: Option
         MentionedContent::Page { url, .. } => url.clone(),
         MentionedContent::Rule { name, .. } => name.clone(),
         MentionedContent::Diagnostics { .. } => String::new(),
+        MentionedContent::Codebase { words, .. } => format!("Found for: {words}"),
     };
     let fence = "`".repeat(longest_run(excerpt).max(2) + 1);
     text.push_str(&format!(

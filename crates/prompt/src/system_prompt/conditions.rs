@@ -17,7 +17,8 @@ impl SectionConditions {
         let mode = input.mode;
         let (lists, reaches) = (|name: &str| input.lists(name), |name: &str| input.can_use(name));
         // Conditions that depend on the mode are for sections of its block: the others stay the same when it changes.
-        let index = reaches("codebase_search") && mode.includes(ToolGroup::Read);
+        // The tool is listed once the project has an index.
+        let index = lists("codebase_search") && mode.includes(ToolGroup::Read);
         let mcp = !facts.servers.is_empty() && mode.includes(ToolGroup::Mcp);
         let browser = reaches("browser_action") && mode.includes(ToolGroup::Browser) && input.model.features.images;
         let switching = reaches("switch_mode") && mode.includes(ToolGroup::Modes);

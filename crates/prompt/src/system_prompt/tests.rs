@@ -214,6 +214,8 @@ fn codebase_search_is_mentioned_only_if_the_index_is_available() {
     let mut story = Story::default();
     assert!(!story.says("codebase_search"));
     story.further = vec!["codebase_search"];
+    assert!(!story.says("codebase_search"));
+    story.listed.extend(tools(&["codebase_search"]));
     assert!(story.says("codebase_search"));
     story.mode = Mode::orchestrator();
     assert!(!story.says("codebase_search"));

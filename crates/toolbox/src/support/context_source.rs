@@ -9,6 +9,7 @@ use tool::{
 };
 use workspace::Workspace;
 
+use crate::tools::codebase_search::CodebaseSearchTool;
 use crate::tools::definition::DefinitionTool;
 use crate::tools::diagnostics::DiagnosticsTool;
 use crate::tools::fetch::FetchTool;
@@ -59,6 +60,11 @@ async fn read(
         ContextRequest::Symbol(name) => read_symbol(name, runner).await,
         ContextRequest::Url(url) => Ok(text(run(runner, FetchTool::NAME, json!({"url": url})).await?.text)),
         ContextRequest::Diff => read_diffs(workspace, runner).await.map(text),
+        ContextRequest::Codebase(words) => Ok(text(
+            run(runner, CodebaseSearchTool::NAME, json!({"query": words}))
+                .await?
+                .text,
+        )),
         ContextRequest::Diagnostics => Ok(text(run(runner, DiagnosticsTool::NAME, json!({})).await?.text)),
     }
 }

@@ -48,8 +48,7 @@ impl Tool for SearchAgentTool {
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Search,
         peers: &[
-            (PeerAgent::RooCode, &["codebase_search"]),
-            (PeerAgent::Copilot, &["search_subagent", "semantic_search"]),
+            (PeerAgent::Copilot, &["search_subagent"]),
             (PeerAgent::GeminiCli, &["codebase_investigator"]),
         ],
         ..ToolFacts::DEFAULT

@@ -1,0 +1,261 @@
+//! The index of one project.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use index::search::{FileStamp, SearchIndex, Segment};
+use store::{LoadedLog, SegmentLog};
+use workspace::Workspace;
+
+use crate::Error;
+
+/// The index of a project. Clones share it. Creating one reads nothing.
+#[derive(Debug, Clone)]
+pub struct CodeIndex {
+    shared: Arc<SharedIndex>,
+}
+
+#[derive(Debug)]
+struct SharedIndex {
+    workspace: Workspace,
+    log: SegmentLog,
+    /// Begins the names of the indexes of all worktrees of the repository.
+    prefix: String,
+    /// Held while the index is updated.
+    updating: Mutex<()>,
+    state: Mutex<IndexState>,
+    progress: Progress,
+}
+
+/// What is in memory.
+#[derive(Debug, Default)]
+pub(crate) struct IndexState {
+    pub(crate) loaded: LoadedLog,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) index: Arc<SearchIndex>,
+    pub(crate) is_loaded: bool,
+    /// Why the index is not saved.
+    pub(crate) unsaved: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    done: AtomicUsize,
+    total: AtomicUsize,
+}
+
+/// How far an update is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexProgress {
+    /// Files analysed.
+    pub done: usize,
+    /// Files to analyse; 0 if no update runs.
+    pub total: usize,
+}
+
+/// The state of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexStatus {
+    /// The index file.
+    pub path: PathBuf,
+    /// The number of files.
+    pub files: usize,
+    /// The number of chunks.
+    pub chunks: usize,
+    /// The number of lines.
+    pub lines: usize,
+    /// The size of the index in bytes.
+    pub bytes: usize,
+    /// The number of segments.
+    pub segments: usize,
+    /// The size of the indexed files in bytes.
+    pub source_bytes: u64,
+    /// Whether a damaged part of the file is ignored.
+    pub is_damaged: bool,
+    /// Why the index is not saved.
+    pub unsaved: Option<String>,
+}
+
+impl CodeIndex {
+    /// The index of a project, in a cache folder.
+    pub fn new(workspace: Workspace, cache: &Path) -> Self {
+        let root = workspace.root().as_os_str().as_encoded_bytes();
+        let mut key = root.to_vec();
+        for folder in workspace.more() {
+            key.push(0);
+            key.extend(folder.as_os_str().as_encoded_bytes());
+        }
+        let repository = workspace.git().and_then(|git| {
+            // Worktrees share the git directory; the folder inside the repository distinguishes sub-projects.
+            let inside = workspace
+                .root()
+                .strip_prefix(&git.root)
+                .ok()?
+                .as_os_str()
+                .as_encoded_bytes()
+                .to_vec();
+            let mut key = git.folder?.as_os_str().as_encoded_bytes().to_vec();
+            key.push(0);
+            key.extend(inside);
+            Some(key)
+        });
+        let prefix = format!("{:016x}-", FileStamp::hash(repository.as_deref().unwrap_or(root)));
+        let name = format!("{prefix}{:016x}.index", FileStamp::hash(&key));
+        Self {
+            shared: Arc::new(SharedIndex {
+                workspace,
+                log: SegmentLog::new(cache.join("search").join(name)),
+                prefix,
+                updating: Mutex::default(),
+                state: Mutex::default(),
+                progress: Progress::default(),
+            }),
+        }
+    }
+
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.shared.workspace
+    }
+
+    pub(crate) fn log(&self) -> &SegmentLog {
+        &self.shared.log
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, IndexState> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a running update and prevents others.
+    pub(crate) fn begin_update(&self) -> MutexGuard<'_, ()> {
+        self.shared.updating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prevents other updates, unless one runs.
+    pub(crate) fn try_begin_update(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.shared.updating.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(std::sync::TryLockError::WouldBlock) => None,
+        }
+    }
+
+    pub(crate) fn set_progress(&self, done: usize, total: usize) {
+        self.shared.progress.done.store(done, Ordering::Relaxed);
+        self.shared.progress.total.store(total, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_done(&self) {
+        self.shared.progress.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How far a running update is.
+    pub fn progress(&self) -> IndexProgress {
+        IndexProgress {
+            done: self.shared.progress.done.load(Ordering::Relaxed),
+            total: self.shared.progress.total.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Whether the project has an index file.
+    pub fn exists(&self) -> bool {
+        self.log().version() != store::LogVersion::default()
+    }
+
+    /// The index in memory.
+    pub fn current(&self) -> Arc<SearchIndex> {
+        Arc::clone(&self.state().index)
+    }
+
+    /// Loads the index file, if it changed since it was last loaded. A missing, damaged or unreadable file is an empty
+    /// index.
+    pub fn load(&self) -> Arc<SearchIndex> {
+        let mut state = self.state();
+        let is_current = state.is_loaded && (state.unsaved.is_some() || state.loaded.version == self.log().version());
+        if !is_current {
+            match self.log().load() {
+                Ok(loaded) => state.adopt(loaded),
+                Err(error) => {
+                    state.unsaved = Some(error.to_string());
+                    state.is_loaded = true;
+                }
+            }
+        }
+        Arc::clone(&state.index)
+    }
+
+    /// Copies the index of another worktree, if this project has none.
+    pub(crate) fn copy_sibling(&self) -> std::io::Result<()> {
+        self.log().copy_sibling(&self.shared.prefix)
+    }
+
+    /// The state of the index file.
+    pub fn status(&self) -> IndexStatus {
+        let index = self.load();
+        let state = self.state();
+        let (mut lines, mut source_bytes) = (0, 0);
+        for file in index.files() {
+            lines += file.lines;
+            source_bytes += file.stamp.size;
+        }
+        IndexStatus {
+            path: self.log().path().to_owned(),
+            files: index.file_count(),
+            chunks: index.chunk_count(),
+            lines,
+            bytes: index.size(),
+            segments: index.segment_count(),
+            source_bytes,
+            is_damaged: state.loaded.is_damaged,
+            unsaved: state.unsaved.clone(),
+        }
+    }
+
+    /// Deletes the index file.
+    pub fn clear(&self) -> Result<(), Error> {
+        let _update = self.begin_update();
+        let cleared = self.log().clear();
+        *self.state() = IndexState::default();
+        cleared.map_err(|source| self.storage_error(source))
+    }
+
+    pub(crate) fn storage_error(&self, source: std::io::Error) -> Error {
+        Error::Storage {
+            path: self.log().path().display().to_string(),
+            source,
+        }
+    }
+}
+
+impl IndexState {
+    /// Uses the content of the index file. Segments of another format are ignored, with all later ones.
+    pub(crate) fn adopt(&mut self, loaded: LoadedLog) {
+        let segments = loaded
+            .segments
+            .iter()
+            .map_while(|segment| Segment::open(Arc::new(segment.clone())).ok());
+        self.segments = segments.collect();
+        self.is_loaded = true;
+        self.unsaved = None;
+        let is_foreign = self.segments.len() < loaded.segments.len();
+        self.loaded = loaded;
+        if is_foreign {
+            // Another release wrote it: it is replaced as a whole.
+            self.segments.clear();
+            self.loaded = LoadedLog::default();
+        }
+        self.publish();
+    }
+
+    /// Adds a segment to the index in memory.
+    pub(crate) fn push(&mut self, bytes: Vec<u8>) {
+        if let Ok(segment) = Segment::open(Arc::new(bytes)) {
+            self.segments.push(segment);
+        }
+    }
+
+    /// Makes the segments visible to queries.
+    pub(crate) fn publish(&mut self) {
+        self.index = Arc::new(SearchIndex::new(self.segments.clone()));
+    }
+}
