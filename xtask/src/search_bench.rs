@@ -22,7 +22,16 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     for signals in signals {
         eprintln!("== {signals}");
         let status = Command::new("cargo")
-            .args(["run", "--quiet", "--release", "-p", "search", "--example", "search_bench", "--"])
+            .args([
+                "run",
+                "--quiet",
+                "--release",
+                "-p",
+                "search",
+                "--example",
+                "search_bench",
+                "--",
+            ])
             .args([task, repositories, questions, signals])
             .current_dir(root)
             .status()?;

@@ -586,6 +586,7 @@ mod tests {
                 "schema" => vec![name, "config"],
                 "completions" => vec![name, "bash"],
                 "eval" => vec![name, "suite"],
+                "search" => vec![name, "words"],
                 "logout" => vec![name, "copilot"],
                 name => vec![name],
             };

@@ -123,6 +123,12 @@ fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
             json!({"query": "child: where is main?"}),
             "child says hi",
         ),
+        (
+            "codebase_search",
+            json!({"query": "where is the main function?"}),
+            "src/main.rs",
+        ),
+        ("repo_map", json!({"tokens": 500}), "src/main.rs"),
         ("switch_mode", json!({"mode": "plan", "reason": "to plan"}), "plan"),
         ("attempt_completion", json!({"result": "All tried."}), "All tried."),
     ]

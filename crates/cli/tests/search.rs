@@ -41,14 +41,34 @@ async fn search_finds_code_and_follows_changes() {
     assert_eq!((&results[0]["start"], &results[0]["end"]), (&json!(1), &json!(4)));
     assert_eq!(results[0]["symbol"], "function close_idle");
     let results = found(&hew, &["--path", "tests", "cookie"]).await;
-    assert!(results.iter().all(|result| result["path"] == "tests/cookies.rs"), "{results:?}");
-    std::fs::write(project.root().join("src/socket.rs"), "/// Draws a triangle.\nfn draw() {}\n").unwrap();
+    assert!(
+        results.iter().all(|result| result["path"] == "tests/cookies.rs"),
+        "{results:?}"
+    );
+    std::fs::write(
+        project.root().join("src/socket.rs"),
+        "/// Draws a triangle.\nfn draw() {}\n",
+    )
+    .unwrap();
     let results = found(&hew, &["-n", "1", "draw a triangle"]).await;
     assert_eq!((results.len(), &results[0]["path"]), (1, &json!("src/socket.rs")));
     let text = hew.clone().args(["search", "parse_cookie"]).run().await.unwrap().stdout;
-    assert!(text.starts_with("src/cookies.rs#L1-4 function parse_cookie ["), "{text}");
-    let missing = hew.clone().args(["search", "--path", "nowhere", "x"]).run().await.unwrap();
-    assert_eq!((missing.code(), missing.stderr.contains("there is no nowhere")), (Some(2), true), "{}", missing.stderr);
+    assert!(
+        text.starts_with("src/cookies.rs#L1-4 function parse_cookie ["),
+        "{text}"
+    );
+    let missing = hew
+        .clone()
+        .args(["search", "--path", "nowhere", "x"])
+        .run()
+        .await
+        .unwrap();
+    assert_eq!(
+        (missing.code(), missing.stderr.contains("there is no nowhere")),
+        (Some(2), true),
+        "{}",
+        missing.stderr
+    );
 }
 
 #[tokio::test]
@@ -77,36 +97,60 @@ async fn the_tools_answer_and_are_listed_once_the_project_has_an_index() {
     let listed = async || {
         let tools = hew.clone().args(["tools", "--json"]).run().await.unwrap();
         let tools: Vec<Value> = serde_json::from_str(&tools.stdout).unwrap();
-        let tool = tools.into_iter().find(|tool| tool["name"] == "codebase_search").unwrap();
+        let tool = tools
+            .into_iter()
+            .find(|tool| tool["name"] == "codebase_search")
+            .unwrap();
         tool["listed"] == true
     };
     assert!(!listed().await);
     let call = async |name: &str, input: Value| {
         let input = input.to_string();
-        let output = hew.clone().args(["tools", "run", name, "-y", "--input", &input]).run().await.unwrap();
+        let output = hew
+            .clone()
+            .args(["tools", "run", name, "-y", "--input", &input])
+            .run()
+            .await
+            .unwrap();
         assert_eq!(output.code(), Some(0), "{}", output.stderr);
         output.stdout
     };
-    let text = call("codebase_search", json!({"query": "parse the cookie header", "kind": "code"})).await;
+    let text = call(
+        "codebase_search",
+        json!({"query": "parse the cookie header", "kind": "code"}),
+    )
+    .await;
     assert!(text.starts_with("src/cookies.rs#L1-4 function parse_cookie"), "{text}");
     assert!(!text.contains("tests/cookies.rs"), "{text}");
     let text = call("semantic_search", json!({"query": "idle connections", "path": "src"})).await;
     assert!(text.starts_with("src/socket.rs#L1-4"), "{text}");
     let map = call("repo_map", json!({"words": "cookies", "tokens": 500})).await;
-    assert!(map.contains("src/cookies.rs\n  1-4 "), "{map}");
+    assert!(map.contains("src/cookies.rs\n  2-4 "), "{map}");
     assert!(listed().await);
 }
 
 #[tokio::test]
 async fn a_mention_includes_what_is_found() {
-    let server = Server::start(Script::new().order(TurnOrder::Sequence).turn(Turn::text("Seen."))).await.unwrap();
+    let server = Server::start(Script::new().order(TurnOrder::Sequence).turn(Turn::text("Seen.")))
+        .await
+        .unwrap();
     let project = project();
     let hew = hew(&project).with_server(&server).env("HEW_TITLE", "false");
-    let run = hew.clone().args(["run", "-m", MODEL, "explain this: @codebase closing idle connections"]).run().await.unwrap();
+    let run = hew
+        .clone()
+        .args(["run", "-m", MODEL, "explain this: @codebase closing idle connections"])
+        .run()
+        .await
+        .unwrap();
     assert_eq!(run.code(), Some(0), "{}", run.stderr);
     let sent = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
     assert!(sent.contains("src/socket.rs#L1-4"), "{sent}");
-    let search = hew.clone().args(["sessions", "search", "--json", "idle connections"]).run().await.unwrap();
+    let search = hew
+        .clone()
+        .args(["sessions", "search", "--json", "idle connections"])
+        .run()
+        .await
+        .unwrap();
     let sessions: Vec<Value> = serde_json::from_str(&search.stdout).unwrap();
     assert_eq!(sessions.len(), 1, "{}", search.stderr);
 }

@@ -25,6 +25,6 @@ pub use features::{FEATURE_COUNT, FEATURES};
 pub use file_class::FileClass;
 pub use graph::RankedFile;
 pub use query::{ChunkHit, FileHit, MatchReason, QueryKind, QueryScope, RankingSignals, SearchHits, SearchQuery};
-pub use search_index::{FileStamp, IndexedFile, SearchIndex};
+pub use search_index::{IndexStamp, IndexedFile, SearchIndex};
 pub use segment::{Segment, SegmentBytes, SegmentDefect};
 pub use segment_builder::SegmentBuilder;

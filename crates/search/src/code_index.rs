@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use index::search::{FileStamp, SearchIndex, Segment};
+use index::search::{IndexStamp, SearchIndex, Segment};
 use store::{LoadedLog, SegmentLog};
 use workspace::Workspace;
 
@@ -100,8 +100,8 @@ impl CodeIndex {
             key.extend(inside);
             Some(key)
         });
-        let prefix = format!("{:016x}-", FileStamp::hash(repository.as_deref().unwrap_or(root)));
-        let name = format!("{prefix}{:016x}.index", FileStamp::hash(&key));
+        let prefix = format!("{:016x}-", IndexStamp::hash(repository.as_deref().unwrap_or(root)));
+        let name = format!("{prefix}{:016x}.index", IndexStamp::hash(&key));
         Self {
             shared: Arc::new(SharedIndex {
                 workspace,

@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use index::search::{FileStamp, SegmentBuilder};
+use index::search::{IndexStamp, SegmentBuilder};
 use store::LogWriter;
 use workspace::{Location, SearchEnd, StopSignal};
 
@@ -60,7 +60,7 @@ struct ChangedFile {
     path: String,
     location: Location,
     /// The stamp in the index.
-    known: Option<FileStamp>,
+    known: Option<IndexStamp>,
     size: u64,
     modified: i64,
 }
@@ -302,10 +302,10 @@ fn add(builder: &mut SegmentBuilder, file: &ChangedFile) -> bool {
         return false;
     };
     let is_racy = file.modified > read_at - RACY.as_nanos() as i64;
-    let stamp = FileStamp {
+    let stamp = IndexStamp {
         modified: if is_racy { 0 } else { file.modified },
         size: file.size,
-        content: FileStamp::hash(&bytes),
+        content: IndexStamp::hash(&bytes),
     };
     if file.known.is_some_and(|known| known.content == stamp.content) {
         builder.touch(&file.path, stamp);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use index::search::{FileHit, FileStamp, MatchReason, QueryScope, RankingSignals, SearchQuery};
+use index::search::{FileHit, IndexStamp, MatchReason, QueryScope, RankingSignals, SearchQuery};
 use workspace::StopSignal;
 
 use crate::file_filter::MAX_FILE;
@@ -96,7 +96,7 @@ impl CodeIndex {
             return None;
         }
         let bytes = location.read_bytes(MAX_FILE).ok()?;
-        if FileStamp::hash(&bytes) != hit.stamp.content {
+        if IndexStamp::hash(&bytes) != hit.stamp.content {
             return None;
         }
         let text = text_of(bytes)?;

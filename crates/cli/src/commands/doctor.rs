@@ -202,11 +202,23 @@ fn search_index(root: &Path, env: &ProcessEnv) -> DoctorCheck {
             hint: Some("`hew index clear` deletes it".into()),
             ..DoctorCheck::new(name, CheckResult::Problem, format!("{place} cannot be read: {reason}"))
         },
-        (None, 0) => DoctorCheck::new(name, CheckResult::Absent, "none yet; `hew search` or `hew index build` creates it"),
+        (None, 0) => DoctorCheck::new(
+            name,
+            CheckResult::Absent,
+            "none yet; `hew search` or `hew index build` creates it",
+        ),
         (None, files) => {
-            let damage = if status.is_damaged { "; its end is damaged and will be replaced" } else { "" };
+            let damage = if status.is_damaged {
+                "; its end is damaged and will be replaced"
+            } else {
+                ""
+            };
             let size = status.bytes.div_ceil(1024);
-            DoctorCheck::new(name, CheckResult::Ok, format!("{files} files, {} lines, {size} KB in {place}{damage}", status.lines))
+            DoctorCheck::new(
+                name,
+                CheckResult::Ok,
+                format!("{files} files, {} lines, {size} KB in {place}{damage}", status.lines),
+            )
         }
     }
 }

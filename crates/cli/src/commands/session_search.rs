@@ -7,7 +7,7 @@ use crate::output::format::{ago, line, now, sanitise};
 use crate::output::markdown::{self, MarkdownDetail};
 use crate::{output, project};
 use host::sessions::short_id;
-use index::search::{FileStamp, QueryScope, RankingSignals, SearchIndex, SearchQuery, Segment, SegmentBuilder};
+use index::search::{IndexStamp, QueryScope, RankingSignals, SearchIndex, SearchQuery, Segment, SegmentBuilder};
 use serde::Serialize;
 use session::{SessionMeta, Store};
 use std::collections::HashMap;
@@ -51,7 +51,7 @@ pub(super) async fn search(
         // The title takes the place of a file name.
         let title = meta.title.as_deref().unwrap_or("untitled").replace(['/', '.'], " ");
         let path = format!("{}/{title}.md", meta.id);
-        builder.add(&path, FileStamp::default(), &text);
+        builder.add(&path, IndexStamp::default(), &text);
         texts.insert(path, (meta, text));
     }
     let segment = Segment::open(Arc::new(builder.finish()));

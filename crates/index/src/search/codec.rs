@@ -159,7 +159,7 @@ mod tests {
         for vector in &vectors {
             let code = VectorCode::of(vector);
             let product = table.product(&code.signs, &code.magnitudes);
-            assert!((product - vectors[0].similarity(vector)).abs() < 0.12, "{product}");
+            assert!((product - vectors[0].similarity(vector)).abs() < 0.25, "{product}");
         }
         assert_eq!(table.distance(&VectorCode::of(&vectors[0]).signs), 0);
     }

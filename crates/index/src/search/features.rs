@@ -4,7 +4,7 @@
 pub const FEATURE_COUNT: usize = FEATURES.len();
 
 /// The features of a file for a query.
-pub(crate) type Features = [f32; FEATURE_COUNT];
+pub(crate) type FeatureValues = [f32; FEATURE_COUNT];
 
 macro_rules! features {
     ($($variant:ident $name:literal $kind:ident,)*) => {
@@ -87,6 +87,6 @@ features! {
 }
 
 /// Sets one feature.
-pub(crate) fn set(features: &mut Features, feature: Feature, value: f32) {
+pub(crate) fn set(features: &mut FeatureValues, feature: Feature, value: f32) {
     features[feature as usize] = value;
 }

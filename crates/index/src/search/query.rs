@@ -9,7 +9,7 @@ use crate::search::embedding::Embedding;
 use crate::search::features::FEATURE_COUNT;
 use crate::search::file_class::FileClass;
 use crate::search::ranker::Ranker;
-use crate::search::search_index::{FileStamp, SearchIndex};
+use crate::search::search_index::{IndexStamp, SearchIndex};
 use evidence::{Evidence, FileEvidence};
 use parsed::ParsedQuery;
 
@@ -94,7 +94,7 @@ pub struct FileHit {
     /// Its path, relative to the project.
     pub path: String,
     /// Its state when it was indexed.
-    pub stamp: FileStamp,
+    pub stamp: IndexStamp,
     /// What it is for.
     pub class: FileClass,
     /// The score; higher is better.

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use crate::search::features::{FEATURE_COUNT, Feature, Features};
+use crate::search::features::{FEATURE_COUNT, Feature, FeatureValues};
 use crate::search::query::RankingSignals;
 
 static ALL: LazyLock<Forest> = LazyLock::new(|| Forest::parse(include_str!("../../data/ranker/all.txt")));
@@ -34,7 +34,7 @@ impl Ranker {
     }
 
     /// The score of a file.
-    pub(crate) fn score(&self, features: &Features) -> f32 {
+    pub(crate) fn score(&self, features: &FeatureValues) -> f32 {
         match self {
             Self::Trees(forest) => forest.score(features),
             Self::Single(feature) => features[*feature as usize],
@@ -83,11 +83,11 @@ impl Forest {
         forest
     }
 
-    fn score(&self, features: &Features) -> f32 {
+    fn score(&self, features: &FeatureValues) -> f32 {
         self.roots.iter().map(|root| self.value(*root, features)).sum()
     }
 
-    fn value(&self, root: usize, features: &Features) -> f32 {
+    fn value(&self, root: usize, features: &FeatureValues) -> f32 {
         let mut at = root;
         // A child always follows its parent, so this ends.
         while let Some(node) = self.nodes.get(at) {

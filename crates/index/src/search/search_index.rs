@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::search::file_class::FileClass;
-use crate::search::segment::{FileRecord, FileState, Segment};
+use crate::search::segment::{FileRecord, RecordState, Segment};
 use crate::search::segment_builder::SegmentBuilder;
 use crate::search::words::hash64;
 
 /// The state of a file when it was indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileStamp {
+pub struct IndexStamp {
     /// Nanoseconds since the epoch.
     pub modified: i64,
     /// Its size in bytes.
@@ -19,7 +19,7 @@ pub struct FileStamp {
     pub content: u64,
 }
 
-impl FileStamp {
+impl IndexStamp {
     /// The hash of a content.
     pub fn hash(bytes: &[u8]) -> u64 {
         hash64(bytes)
@@ -32,7 +32,7 @@ pub struct IndexedFile<'i> {
     /// Its path, relative to the project and with forward slashes.
     pub path: &'i str,
     /// Its state when it was indexed.
-    pub stamp: FileStamp,
+    pub stamp: IndexStamp,
     /// What it is for.
     pub class: FileClass,
     /// Its lines.
@@ -52,7 +52,7 @@ pub struct SearchIndex {
     pub(crate) chunk_total: usize,
     pub(crate) file_total: usize,
     /// Newer stamps of files with unchanged content, by the hash of the path.
-    touched: HashMap<u64, FileStamp>,
+    touched: HashMap<u64, IndexStamp>,
 }
 
 /// A segment and the positions of its files and chunks in the whole index.
@@ -85,7 +85,7 @@ impl SearchIndex {
             let mut live = vec![true; segment.files];
             for (nth, live) in live.iter_mut().enumerate().rev() {
                 let file = segment.file(nth);
-                if file.state == FileState::Touched {
+                if file.state == RecordState::Touched {
                     *live = false;
                     if !seen.contains(&file.path_hash) {
                         index.touched.entry(file.path_hash).or_insert(stamp(&file));
@@ -94,7 +94,7 @@ impl SearchIndex {
                 }
                 // A path may occur twice in a segment; the later one counts.
                 let is_first = seen.insert(file.path_hash);
-                *live = is_first && file.state == FileState::Indexed;
+                *live = is_first && file.state == RecordState::Indexed;
                 if *live {
                     index.live_files += 1;
                     index.live_chunks += file.chunk_count as usize;
@@ -217,7 +217,7 @@ impl SearchIndex {
         })
     }
 
-    pub(crate) fn stamp_of(&self, file: &FileRecord) -> FileStamp {
+    pub(crate) fn stamp_of(&self, file: &FileRecord) -> IndexStamp {
         let newer = self
             .touched
             .get(&file.path_hash)
@@ -226,13 +226,13 @@ impl SearchIndex {
     }
 
     /// The stamps of the current files, by path.
-    pub fn stamps(&self) -> HashMap<&str, FileStamp> {
+    pub fn stamps(&self) -> HashMap<&str, IndexStamp> {
         self.files().map(|file| (file.path, file.stamp)).collect()
     }
 }
 
-fn stamp(file: &FileRecord) -> FileStamp {
-    FileStamp {
+fn stamp(file: &FileRecord) -> IndexStamp {
+    IndexStamp {
         modified: file.modified,
         size: file.size,
         content: file.content,

@@ -68,7 +68,7 @@ impl std::fmt::Debug for Segment {
 
 /// What a record says about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileState {
+pub(crate) enum RecordState {
     /// Its content follows.
     Indexed = 0,
     /// It no longer exists.
@@ -77,7 +77,7 @@ pub(crate) enum FileState {
     Touched = 2,
 }
 
-impl FileState {
+impl RecordState {
     fn of(number: u16) -> Self {
         match number {
             0 => Self::Indexed,
@@ -101,7 +101,7 @@ pub(crate) struct FileRecord {
     path_terms: u32,
     pub(crate) lines: u32,
     pub(crate) class: FileClass,
-    pub(crate) state: FileState,
+    pub(crate) state: RecordState,
 }
 
 /// The record of a definition.
@@ -204,7 +204,7 @@ impl Segment {
             path_terms: u32_at(record, 52),
             lines: u32_at(record, 56),
             class: FileClass(flags as u8),
-            state: FileState::of(flags >> 8),
+            state: RecordState::of(flags >> 8),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::search::codec::{MAGNITUDE_BYTES, SIGN_BYTES, push_varint};
 use crate::search::document::{FileAnalysis, WordMemory, analyse_with};
-use crate::search::search_index::FileStamp;
-use crate::search::segment::{FileState, HEADER, MAGIC, SECTIONS, Segment};
+use crate::search::search_index::IndexStamp;
+use crate::search::segment::{HEADER, MAGIC, RecordState, SECTIONS, Segment};
 use crate::search::words::{Term, hash64};
 
 /// The maximum number of definitions of a chunk that are stored.
@@ -33,7 +33,7 @@ pub struct SegmentBuilder {
 
 impl SegmentBuilder {
     /// Analyses and adds a file.
-    pub fn add(&mut self, path: &str, stamp: FileStamp, text: &str) {
+    pub fn add(&mut self, path: &str, stamp: IndexStamp, text: &str) {
         let mut memory = std::mem::take(&mut self.memory);
         let analysis = analyse_with(path, text, &mut memory);
         self.memory = memory;
@@ -43,12 +43,12 @@ impl SegmentBuilder {
 
     /// Records that a file no longer exists.
     pub fn remove(&mut self, path: &str) {
-        self.push_file(path, FileStamp::default(), Err(FileState::Removed));
+        self.push_file(path, IndexStamp::default(), Err(RecordState::Removed));
     }
 
     /// Records the new modification time of a file with unchanged content.
-    pub fn touch(&mut self, path: &str, stamp: FileStamp) {
-        self.push_file(path, stamp, Err(FileState::Touched));
+    pub fn touch(&mut self, path: &str, stamp: IndexStamp) {
+        self.push_file(path, stamp, Err(RecordState::Touched));
     }
 
     /// The number of files.
@@ -62,7 +62,7 @@ impl SegmentBuilder {
     }
 
     /// Copies the files of a segment for which `keep` returns a stamp, without analysing them again.
-    pub(crate) fn copy(&mut self, segment: &Segment, keep: impl Fn(usize) -> Option<FileStamp>) {
+    pub(crate) fn copy(&mut self, segment: &Segment, keep: impl Fn(usize) -> Option<IndexStamp>) {
         let mut chunks: Vec<u32> = vec![u32::MAX; segment.chunks];
         for nth in 0..segment.files {
             let Some(stamp) = keep(nth) else { continue };
@@ -84,7 +84,7 @@ impl SegmentBuilder {
                 stamp,
                 numbers,
                 record.class.0,
-                FileState::Indexed,
+                RecordState::Indexed,
             );
             let first = record.first_chunk as usize;
             for old in (first..first + record.chunk_count as usize).take_while(|old| *old < segment.chunks) {
@@ -122,7 +122,7 @@ impl SegmentBuilder {
             .for_each(|number| self.chunks.extend(number.to_le_bytes()));
     }
 
-    fn push(&mut self, path: &str, stamp: FileStamp, analysis: &FileAnalysis) {
+    fn push(&mut self, path: &str, stamp: IndexStamp, analysis: &FileAnalysis) {
         let file = self.file_count;
         let mut last_label: Option<(&str, u32)> = None;
         self.push_file(path, stamp, Ok(analysis));
@@ -175,9 +175,9 @@ impl SegmentBuilder {
     }
 
     /// Appends the record of a file, with its content or its state.
-    fn push_file(&mut self, path: &str, stamp: FileStamp, content: Result<&FileAnalysis, FileState>) {
+    fn push_file(&mut self, path: &str, stamp: IndexStamp, content: Result<&FileAnalysis, RecordState>) {
         let (analysis, state) = match content {
-            Ok(analysis) => (Some(analysis), FileState::Indexed),
+            Ok(analysis) => (Some(analysis), RecordState::Indexed),
             Err(state) => (None, state),
         };
         let path_terms = self.names.len() as u32;
@@ -206,7 +206,7 @@ impl SegmentBuilder {
         );
     }
 
-    fn push_record(&mut self, path: &str, stamp: FileStamp, numbers: [u32; 5], class: u8, state: FileState) {
+    fn push_record(&mut self, path: &str, stamp: IndexStamp, numbers: [u32; 5], class: u8, state: RecordState) {
         let record = &mut self.files;
         record.extend((self.paths.len() as u32).to_le_bytes());
         record.extend((path.len() as u32).to_le_bytes());

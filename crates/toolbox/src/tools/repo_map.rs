@@ -10,7 +10,7 @@ use policy::Action;
 use schemars::JsonSchema;
 use search::{CodeIndex, CodeQuery};
 use serde::Deserialize;
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase};
+use tool::{CallContext, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase};
 use workspace::StopSignal;
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -65,7 +65,6 @@ impl Tool for RepoMapTool {
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Read,
         sets: &[ToolSet::McpServer],
-        peers: &[(PeerAgent::Copilot, &["read_project_structure"])],
         ..ToolFacts::DEFAULT
     };
     type Input = Input;

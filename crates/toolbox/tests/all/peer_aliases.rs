@@ -15,7 +15,7 @@ use crate::code_navigation::Server;
 use crate::project::TestProject;
 
 /// Tools that need a configuration.
-const OPTIONAL: &[&str] = &["skill", "switch_mode"];
+const OPTIONAL: &[&str] = &["codebase_search", "skill", "switch_mode"];
 
 /// Set to write the page instead of comparing it.
 const UPDATE: &str = "HEW_UPDATE_DOCS";

@@ -9,7 +9,7 @@ use crate::SymbolKind;
 use crate::search::codec::{ProductTable, SIGN_BYTES};
 use crate::search::document::{file_stem, name_terms, path_prefix};
 use crate::search::embedding::Embedding;
-use crate::search::features::{FEATURE_COUNT, Feature, Features, set};
+use crate::search::features::{FEATURE_COUNT, Feature, FeatureValues, set};
 use crate::search::file_class::FileClass;
 use crate::search::search_index::{IndexPart, SearchIndex};
 use crate::search::segment::FileRecord;
@@ -47,7 +47,7 @@ pub(super) struct FileEvidence {
     part: usize,
     pub(super) path: String,
     record: FileRecord,
-    pub(super) features: Features,
+    pub(super) features: FeatureValues,
     /// Its chunks by relevance.
     chunks: Vec<usize>,
 }
