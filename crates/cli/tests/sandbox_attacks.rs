@@ -37,13 +37,28 @@ async fn run_at(home: &Path, root: &Path, calls: &[(&str, Value)], args: &[&str]
     let server = Server::start(script).await.unwrap();
     let hew = at(home, root).with_server(&server).args(["run", "-m", MODEL]);
     let output = hew.args(args).arg("go").run().await.unwrap();
-    let last = server.main_requests().last().unwrap().parsed().unwrap();
+    let requests = server.main_requests();
+    let last = requests
+        .last()
+        .unwrap_or_else(|| panic!("no request: {}", output.stderr))
+        .parsed()
+        .unwrap();
     let seen = last.results().map(|result| result.text.clone()).collect();
     (seen, output)
 }
 
+/// A command line that rules cannot see through, so that only the sandbox stops it.
+fn opaque(line: &str) -> String {
+    let hex: String = line.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("python3 -c 'import os, sys; sys.exit(os.system(bytes.fromhex(\"{hex}\").decode()) >> 8)'")
+}
+
+/// Runs command lines one after the other and returns what the model saw of each.
 async fn run(home: &Path, project: &Project, lines: &[&str]) -> (Vec<String>, Output) {
-    let calls: Vec<(&str, Value)> = lines.iter().map(|line| ("terminal", json!({"command": line}))).collect();
+    let calls: Vec<(&str, Value)> = lines
+        .iter()
+        .map(|line| ("terminal", json!({"command": opaque(line)})))
+        .collect();
     run_at(home, project.root(), &calls, &[]).await
 }
 
@@ -64,7 +79,11 @@ async fn a_server_that_a_command_defines_is_never_started() {
     let own = json!({"mcpServers": {"own": {"command": "sh", "args": ["-c", "touch own-started; cat"]}}}).to_string();
     let project = Project::new(&[(".mcp.json", &own), ("a.txt", "")]).unwrap();
     let trusted = at(home.path(), project.root()).arg("trust").run().await.unwrap();
-    assert!(trusted.stderr.contains("approved: MCP server own"), "{}", trusted.stderr);
+    assert!(
+        trusted.stderr.contains("approved: MCP server own"),
+        "{}",
+        trusted.stderr
+    );
     let evil = r#"{"mcpServers": {"evil": {"command": "sh", "args": ["-c", "touch EVIL; cat"]}}}"#;
     let evil = evil.replace("EVIL", &home.path().join("evil").display().to_string());
     let line = format!(
@@ -72,13 +91,25 @@ async fn a_server_that_a_command_defines_is_never_started() {
          mkdir -p .hew; printf '[mcp.evil2]\\ncommand = \"touch\"\\nargs = [\"evil2\"]\\n' > .hew/config.toml; sleep 5"
     );
     let (_, output) = run(home.path(), &project, &[&line]).await;
-    assert!(!home.path().join("evil").exists() && !project.path("evil2").exists(), "{}", output.stderr);
+    assert!(
+        !home.path().join("evil").exists() && !project.path("evil2").exists(),
+        "{}",
+        output.stderr
+    );
     // Also in the next session, and if somebody else writes the file.
     std::fs::write(project.path(".mcp.json"), &evil).unwrap();
     let (_, output) = run(home.path(), &project, &["sleep 3"]).await;
     assert!(!home.path().join("evil").exists());
-    assert!(output.stderr.contains("MCP server evil is not started"), "{}", output.stderr);
-    let listed = at(home.path(), project.root()).args(["mcp", "list"]).run().await.unwrap();
+    assert!(
+        output.stderr.contains("MCP server evil is not started"),
+        "{}",
+        output.stderr
+    );
+    let listed = at(home.path(), project.root())
+        .args(["mcp", "list"])
+        .run()
+        .await
+        .unwrap();
     assert!(!listed.stdout.contains("evil"), "{}", listed.stdout);
 }
 
@@ -94,7 +125,11 @@ async fn hooks_language_servers_and_agents_need_approval_again_after_a_change() 
     assert!(project.path("hook-1").exists());
     project.write(".hew/config.toml", config.replace("-1", "-2")).unwrap();
     let (_, output) = run_at(home.path(), project.root(), &calls, &[]).await;
-    assert!(!project.path("hook-2").exists() && !project.path("lsp-2").exists(), "{}", output.stderr);
+    assert!(
+        !project.path("hook-2").exists() && !project.path("lsp-2").exists(),
+        "{}",
+        output.stderr
+    );
     for text in ["hook touch hook-2 is not started", "language server x is not started"] {
         assert!(output.stderr.contains(text), "{text}: {}", output.stderr);
     }
@@ -113,7 +148,11 @@ async fn hooks_and_servers_are_confined_and_end_with_hew() {
     );
     let project = Project::new(&[(".hewignore", "secret\n"), ("secret", "key-value")]).unwrap();
     let (_, output) = run(home.path(), &project, &["sleep 1"]).await;
-    assert!(project.path("inside").exists() && project.path("mcp-inside").exists(), "{}", output.stderr);
+    assert!(
+        project.path("inside").exists() && project.path("mcp-inside").exists(),
+        "{}",
+        output.stderr
+    );
     assert!(!home.path().join("outside").exists() && !home.path().join("mcp-outside").exists());
     assert!(home.path().join("free").exists());
     assert_eq!(project.read("stolen").unwrap(), "");
@@ -137,10 +176,15 @@ async fn everything_ends_when_hew_is_killed() {
     let line = "(setsid sleep 31415.2 &) ; sleep 31415.3";
     let script = Script::new().turn(Turn::calls("terminal", json!({"command": line})));
     let server = Server::start(script).await.unwrap();
-    let hew = at(home.path(), project.root()).with_server(&server).args(["run", "-m", MODEL, "go"]);
+    let hew = at(home.path(), project.root())
+        .with_server(&server)
+        .args(["run", "-m", MODEL, "go"]);
     let running = hew.spawn().unwrap();
     let ours = |text: &str| processes(text).iter().any(|id| *id != 0);
-    while !["sleep 31415.1", "sleep 31415.2", "sleep 31415.3"].iter().all(|text| ours(text)) {
+    while !["sleep 31415.1", "sleep 31415.2", "sleep 31415.3"]
+        .iter()
+        .all(|text| ours(text))
+    {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     running.kill().unwrap();
@@ -156,7 +200,12 @@ async fn everything_ends_when_hew_is_killed() {
 #[tokio::test]
 async fn hidden_files_stay_hidden_after_moves_and_among_many() {
     let home = home("");
-    let project = Project::new(&[(".hewignore", "zz/deep/key\n*.pem\n"), ("zz/deep/key", "hidden-value"), ("a", "")]).unwrap();
+    let project = Project::new(&[
+        (".hewignore", "zz/deep/key\n*.pem\n"),
+        ("zz/deep/key", "hidden-value"),
+        ("a", ""),
+    ])
+    .unwrap();
     let (seen, _) = run(
         home.path(),
         &project,
@@ -173,21 +222,38 @@ async fn hidden_files_stay_hidden_after_moves_and_among_many() {
     for text in &seen {
         assert!(!text.contains("hidden-value"), "{seen:#?}");
     }
-    assert!(seen[5].contains("commands are not run"), "{}", seen[5]);
+    assert!(seen[5].contains("in the project's directory are hidden"), "{}", seen[5]);
     assert!(project.path("zz/deep/key").exists());
 }
 
 fn git(root: &Path, args: &[&str]) {
     let mut command = Command::new("git");
-    let identity = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"];
+    let identity = [
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@b",
+        "-c",
+        "protocol.file.allow=always",
+    ];
     let done = command.args(identity).args(args).current_dir(root).output().unwrap();
-    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 #[tokio::test]
 async fn nothing_that_git_runs_later_can_be_changed() {
     let home = home("");
-    let project = Project::new(&[("a.txt", "a"), ("nested/b.txt", "b"), (".githooks/pre-push", "#!/bin/sh\n"), ("lib/x", "x")]).unwrap();
+    let project = Project::new(&[
+        ("a.txt", "a"),
+        ("nested/b.txt", "b"),
+        (".githooks/pre-push", "#!/bin/sh\n"),
+        ("lib/x", "x"),
+    ])
+    .unwrap();
     let root = project.root();
     git(root, &["init", "-q", "-b", "main"]);
     git(root, &["config", "core.hooksPath", ".githooks"]);
@@ -213,7 +279,8 @@ async fn nothing_that_git_runs_later_can_be_changed() {
         "ln -s /etc/passwd .git/config.worktree".into(),
     ];
     let lines: Vec<&str> = attempts.iter().map(String::as_str).collect();
-    let (_, output) = run(home.path(), &project, &lines).await;
+    let (seen, output) = run(home.path(), &project, &lines).await;
+    assert!(project.path("new/.git").exists(), "{seen:#?}");
     let read = |name: &str| std::fs::read_to_string(project.path(name)).unwrap_or_default();
     for name in [".git/config", "nested/.git/config", "new/.git/config"] {
         assert!(!read(name).contains("pwned"), "{name}: {}", output.stderr);
@@ -223,7 +290,11 @@ async fn nothing_that_git_runs_later_can_be_changed() {
     assert!(!read("tree/.git").contains("evil"));
     assert_eq!(read(".githooks/pre-push"), "#!/bin/sh\n");
     assert!(!project.path(".githooks/pre-commit").exists());
-    assert!(!read(".git/rebase-merge/git-rebase-todo").lines().any(|line| line.starts_with("exec")));
+    assert!(
+        !read(".git/rebase-merge/git-rebase-todo")
+            .lines()
+            .any(|line| line.starts_with("exec"))
+    );
     assert!(!project.path("new/.git/hooks/pre-commit").exists() && !project.path("linked/.git").exists());
     assert!(!project.path(".git/config.worktree").is_symlink());
     for folder in ["", "nested", "new"] {
@@ -235,7 +306,13 @@ async fn nothing_that_git_runs_later_can_be_changed() {
 #[tokio::test]
 async fn ordinary_git_work_succeeds_next_to_hidden_files() {
     let home = home("");
-    let files = [(".hewignore", ".env\nsecrets/\nuntracked.key\n"), (".env", "K=1\n"), ("secrets/a", "s"), ("code.txt", "1"), ("untracked.key", "k")];
+    let files = [
+        (".hewignore", ".env\nsecrets/\nuntracked.key\n"),
+        (".env", "K=1\n"),
+        ("secrets/a", "s"),
+        ("code.txt", "1"),
+        ("untracked.key", "k"),
+    ];
     let project = Project::new(&files).unwrap();
     let root = project.root();
     git(root, &["init", "-q", "-b", "main"]);
@@ -250,25 +327,44 @@ async fn ordinary_git_work_succeeds_next_to_hidden_files() {
     )
     .await;
     assert!(seen[0].starts_with("2\n"), "{seen:?} {}", output.stderr);
-    let shown = Command::new("git").args(["show", "--stat", "--format="]).current_dir(root).output().unwrap();
+    let shown = Command::new("git")
+        .args(["show", "--stat", "--format="])
+        .current_dir(root)
+        .output()
+        .unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(shown.contains("code.txt") && !shown.contains("secrets") && !shown.contains(".env"), "{shown}");
+    assert!(
+        shown.contains("code.txt") && !shown.contains("secrets") && !shown.contains(".env"),
+        "{shown}"
+    );
     assert!(!shown.contains("untracked.key"), "{shown}");
 }
 
 #[tokio::test]
 async fn the_files_of_hew_are_outside_of_every_project() {
     let key = "sk-secret-key-value";
-    let home = home(&format!("[providers.x]\nkey = '{key}'\nurl = 'http://127.0.0.1:1'\nwire = 'openai'\n"));
+    let home = home(&format!("# {key}\n"));
     std::fs::write(home.path().join("notes.txt"), "n").unwrap();
     let calls = [
         ("read_file", json!({"path": ".config/hew/config.toml"})),
-        ("write_file", json!({"path": ".config/hew/config.toml", "content": "permission = 'full'"})),
-        ("write_file", json!({"path": ".local/share/hew/trust.json", "content": "{}"})),
-        ("edit_file", json!({"path": ".config/hew/keys.toml", "old_string": "", "new_string": "x"})),
+        (
+            "write_file",
+            json!({"path": ".config/hew/config.toml", "content": "permission = 'full'"}),
+        ),
+        (
+            "write_file",
+            json!({"path": ".local/share/hew/trust.json", "content": "{}"}),
+        ),
+        (
+            "edit_file",
+            json!({"path": ".config/hew/keys.toml", "old_string": "", "new_string": "x"}),
+        ),
         ("grep", json!({"pattern": "sk-secret"})),
         ("find_path", json!({"pattern": "**/config.toml"})),
-        ("terminal", json!({"command": "cat .config/hew/config.toml; echo permission > .config/hew/config.toml; echo x > .config/hew/new; echo '{}' > .local/share/hew/trust.json"})),
+        (
+            "terminal",
+            json!({"command": "cat .config/hew/config.toml; echo permission > .config/hew/config.toml; echo x > .config/hew/new; echo '{}' > .local/share/hew/trust.json"}),
+        ),
         ("read_file", json!({"path": "notes.txt"})),
     ];
     for root in [home.path().to_path_buf(), home.path().join(".config")] {
@@ -285,7 +381,11 @@ async fn the_files_of_hew_are_outside_of_every_project() {
             assert!(!text.contains(key), "{seen:#?}");
         }
         let config = std::fs::read_to_string(home.path().join(".config/hew/config.toml")).unwrap();
-        assert!(config.contains(key) && !config.contains("full"), "{config} {}", output.stderr);
+        assert!(
+            config.contains(key) && !config.contains("full"),
+            "{config} {}",
+            output.stderr
+        );
         assert!(!home.path().join(".local/share/hew/trust.json").exists(), "{seen:#?}");
         assert!(!home.path().join(".config/hew/new").exists());
     }
@@ -299,10 +399,20 @@ async fn no_capability_is_left_and_the_number_of_processes_is_limited() {
     let (seen, output) = run(
         home.path(),
         &project,
-        &["grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status", "ls -d /proc/[0-9]* | wc -l", fork],
+        &[
+            "grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status",
+            "ls -d /proc/[0-9]* | wc -l",
+            fork,
+        ],
     )
     .await;
-    assert!(!seen[0].lines().any(|line| line.starts_with("Cap") && !line.ends_with("0000000000000000")), "{}", seen[0]);
+    assert!(
+        !seen[0]
+            .lines()
+            .any(|line| line.starts_with("Cap") && !line.ends_with("0000000000000000")),
+        "{}",
+        seen[0]
+    );
     let count: usize = seen[1].lines().next().unwrap().trim().parse().unwrap();
     assert!(count < 12, "only its own processes: {}", seen[1]);
     assert!(!seen[2].contains("299"), "{} {}", seen[2], output.stderr);
@@ -312,7 +422,14 @@ async fn no_capability_is_left_and_the_number_of_processes_is_limited() {
 async fn a_project_cannot_remove_the_protection_of_missing_names() {
     let home = home("");
     let project = Project::new(&[("a.txt", "")]).unwrap();
-    let names = [".mcp.json", ".hew/config.toml", "AGENTS.md", ".vscode/tasks.json", ".envrc", ".claude/settings.json"];
+    let names = [
+        ".mcp.json",
+        ".hew/config.toml",
+        "AGENTS.md",
+        ".vscode/tasks.json",
+        ".envrc",
+        ".claude/settings.json",
+    ];
     let lines: Vec<String> = names
         .iter()
         .map(|name| format!("mkdir -p $(dirname {name}); echo evil > {name}; sleep 0.2; cat {name}"))
@@ -351,7 +468,10 @@ while True:
     let key = home.path().join(".config/hew/config.toml").display().to_string();
     let server: PathBuf = home.path().join("server.py");
     std::fs::write(&server, script.replace("KEY", &format!("{key:?}"))).unwrap();
-    let config = format!("[lsp.servers.x]\ncommand = ['python3', '{}']\nlanguages = {{ foo = 'foo' }}\n", server.display());
+    let config = format!(
+        "[lsp.servers.x]\ncommand = ['python3', '{}']\nlanguages = {{ foo = 'foo' }}\n",
+        server.display()
+    );
     let files = [
         (".hewignore", "hidden.txt\n"),
         ("hidden.txt", "HIDDEN-TEXT\n"),

@@ -11,9 +11,7 @@ use crate::project_context::open_workspace;
 use crate::roots;
 use policy::{Permissions, protected_names};
 use providers::presets::presets;
-use sandbox::{
-    Confinement, ConfinementLevel, GuardPool, NetworkAccess, PathScan, ResourceLimits, git_control_paths,
-};
+use sandbox::{Confinement, ConfinementLevel, GuardPool, NetworkAccess, PathScan, ResourceLimits, git_control_paths};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +84,13 @@ pub(crate) fn of_servers(config: &Config, commands: &CommandOptions) -> Option<C
 pub fn of_project(loaded: &LoadedConfig, root: &Path, env: &ProcessEnv) -> Result<Option<Confinement>> {
     let (permissions, _) = permissions::load(&loaded.layers, loaded.trust, root, env);
     let workspace = open_workspace(root, &permissions)?;
-    let (commands, _) = load(&loaded.config, env, &workspace, &permissions, NotificationSender::none());
+    let (commands, _) = load(
+        &loaded.config,
+        env,
+        &workspace,
+        &permissions,
+        NotificationSender::none(),
+    );
     Ok(of_servers(&loaded.config, &commands))
 }
 
@@ -96,7 +100,9 @@ fn git_user_configs(env: &ProcessEnv) -> Vec<PathBuf> {
     let base = env.get("XDG_CONFIG_HOME").map(PathBuf::from);
     let base = base.or_else(|| Some(home.as_ref()?.join(".config")));
     let own = home.map(|home| home.join(".gitconfig"));
-    own.into_iter().chain(base.map(|base| base.join("git/config"))).collect()
+    own.into_iter()
+        .chain(base.map(|base| base.join("git/config")))
+        .collect()
 }
 
 /// The sandbox of commands in a project, without the paths that are searched for before each command. Each call sets the
@@ -130,7 +136,13 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     let own_config = paths::user_config_file(env).ok();
     let own_data = paths::data_dir(env).ok();
     let confinement = Confinement::new(ConfinementLevel::Workspace, roots);
-    let writable = |path: &Path| confinement.roots.iter().chain(&confinement.temp).any(|root| path.starts_with(root));
+    let writable = |path: &Path| {
+        confinement
+            .roots
+            .iter()
+            .chain(&confinement.temp)
+            .any(|root| path.starts_with(root))
+    };
     let contains_root = |path: &Path| confinement.roots.iter().any(|root| root.starts_with(path));
     // In a writable directory they would be writable, and if they did not exist they could be created.
     let own_folders = paths::private_folders(env);
@@ -142,7 +154,10 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     protected.extend(own_config.clone());
     protected.extend(paths::keys_file(env));
     // A command that runs when it is created would see it.
-    let composer = own_data.iter().filter(|data| data.is_dir()).map(|data| data.join(COMPOSER_DIR));
+    let composer = own_data
+        .iter()
+        .filter(|data| data.is_dir())
+        .map(|data| data.join(COMPOSER_DIR));
     composer.for_each(|folder| {
         create_private_dir(&folder);
     });

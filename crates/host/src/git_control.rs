@@ -56,7 +56,9 @@ pub(crate) fn referenced_paths(top: &Path, git: &Path, user_configs: &[PathBuf])
                 true => file.parent().unwrap_or(top),
                 false => top,
             };
-            let words = value.split_whitespace().map(|word| word.trim_matches(['!', '"', '\'', ';', '(', ')']));
+            let words = value
+                .split_whitespace()
+                .map(|word| word.trim_matches(['!', '"', '\'', ';', '(', ')']));
             for path in words.filter(|word| !word.is_empty()).map(|word| base.join(word)) {
                 let Ok(real) = path.canonicalize() else { continue };
                 // All of the working tree, or the git directory, would be read-only.
@@ -78,9 +80,15 @@ pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf
     if git.is_symlink() || !git.is_dir() {
         let text = read(git);
         let target = text.strip_prefix("gitdir:").map(|path| git.with_file_name(path.trim()));
-        let target = target.and_then(|path| path.canonicalize().ok()).filter(|_| !git.is_symlink());
+        let target = target
+            .and_then(|path| path.canonicalize().ok())
+            .filter(|_| !git.is_symlink());
         let mut is_part = |target: &PathBuf| {
-            known.any(|known| ["worktrees", "modules"].iter().any(|part| target.starts_with(known.join(part))))
+            known.any(|known| {
+                ["worktrees", "modules"]
+                    .iter()
+                    .any(|part| target.starts_with(known.join(part)))
+            })
         };
         changed.extend((!target.is_some_and(|target| is_part(&target)) && block(git)).then(|| git.to_owned()));
         return changed;
@@ -102,7 +110,10 @@ pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf
     changed.extend(is_link.then(|| hooks.clone()));
     let entries = std::fs::read_dir(&hooks).into_iter().flatten().flatten();
     let armed = entries.map(|entry| entry.path());
-    let armed = armed.filter(|path| path.extension().is_none_or(|extension| extension != "sample" && extension != BLOCKED));
+    let armed = armed.filter(|path| {
+        path.extension()
+            .is_none_or(|extension| extension != "sample" && extension != BLOCKED)
+    });
     changed.extend(armed.filter(|path| block(path)));
     changed
 }
@@ -196,8 +207,14 @@ mod tests {
     fn configurations_that_run_programs_are_recognized() {
         for (text, is_fine) in [
             (PLAIN_CONFIG, true),
-            ("[remote \"origin\"]\n\turl = https://example.org/x.git\n[branch \"main\"]\n\tmerge = refs/heads/main\n", true),
-            ("[user]\n\tname = A\n\temail = a@b\n[init] defaultBranch = main # text\n", true),
+            (
+                "[remote \"origin\"]\n\turl = https://example.org/x.git\n[branch \"main\"]\n\tmerge = refs/heads/main\n",
+                true,
+            ),
+            (
+                "[user]\n\tname = A\n\temail = a@b\n[init] defaultBranch = main # text\n",
+                true,
+            ),
             ("[core]\n\tfsmonitor = ./x\n", false),
             ("[CORE] FSMonitor=./x\n", false),
             ("[core]\n\thooks\\\nPath = x\n", false),
@@ -221,7 +238,10 @@ mod tests {
         fs::write(git.join("config"), "[core]\n\tfsmonitor = ./evil\n").unwrap();
         fs::write(git.join("hooks/pre-commit"), "evil").unwrap();
         fs::write(git.join("hooks/pre-push.sample"), "").unwrap();
-        assert_eq!(disarm(&git, [].iter()), [git.join("config"), git.join("hooks/pre-commit")]);
+        assert_eq!(
+            disarm(&git, [].iter()),
+            [git.join("config"), git.join("hooks/pre-commit")]
+        );
         assert_eq!(fs::read_to_string(git.join("config")).unwrap(), PLAIN_CONFIG);
         assert!(git.join("hooks/pre-commit.blocked").exists() && git.join("hooks/pre-push.sample").exists());
         assert_eq!(disarm(&git, [].iter()), [""; 0].map(PathBuf::from));
@@ -230,7 +250,11 @@ mod tests {
         for (target, is_fine) in [(".git/worktrees/w", true), ("elsewhere", false)] {
             let link = temp.path().join("w.git");
             fs::write(&link, format!("gitdir: {target}\n")).unwrap();
-            assert_eq!(disarm(&link, [git.canonicalize().unwrap()].iter()).is_empty(), is_fine, "{target}");
+            assert_eq!(
+                disarm(&link, [git.canonicalize().unwrap()].iter()).is_empty(),
+                is_fine,
+                "{target}"
+            );
         }
     }
 
@@ -244,7 +268,10 @@ mod tests {
         assert!(!disarm_rebase(git, &before));
         fs::write(&todo, "pick a\nexec mine\nx evil\n").unwrap();
         assert!(disarm_rebase(git, &before));
-        assert_eq!(fs::read_to_string(&todo).unwrap(), "pick a\nexec mine\n# blocked: x evil\n");
+        assert_eq!(
+            fs::read_to_string(&todo).unwrap(),
+            "pick a\nexec mine\n# blocked: x evil\n"
+        );
     }
 
     #[test]
@@ -262,6 +289,12 @@ mod tests {
         fs::write(git.join("config"), config).unwrap();
         let found: Vec<PathBuf> = referenced_paths(&top, &git, &[]);
         let real: Vec<PathBuf> = found.iter().map(|path| path.canonicalize().unwrap()).collect();
-        assert_eq!(real.iter().collect::<BTreeSet<_>>(), [".githooks", "extra", "tools/clean.sh"].map(|name| top.join(name)).iter().collect());
+        assert_eq!(
+            real.iter().collect::<BTreeSet<_>>(),
+            [".githooks", "extra", "tools/clean.sh"]
+                .map(|name| top.join(name))
+                .iter()
+                .collect()
+        );
     }
 }

@@ -196,7 +196,9 @@ async fn run(
         };
         tokio::join!(write, process.wait()).1
     };
-    let status = tokio::time::timeout(limit, work).await.unwrap_or(ProcessStatus::TimedOut);
+    let status = tokio::time::timeout(limit, work)
+        .await
+        .unwrap_or(ProcessStatus::TimedOut);
     let stderr = process.stderr();
     drop(process);
     // A background process may keep the output open.
@@ -391,7 +393,10 @@ mod tests {
     #[tokio::test]
     async fn a_hook_that_ignores_its_input_or_leaves_a_process_does_not_block() {
         let outcome = before(vec![hook(HookKind::PreToolUse, None, "sleep 60 & echo done")]).await;
-        assert!(outcome.context.as_deref().is_none_or(|text| text == "done"), "{outcome:?}");
+        assert!(
+            outcome.context.as_deref().is_none_or(|text| text == "done"),
+            "{outcome:?}"
+        );
         assert_eq!(outcome.ruling, Ruling::Silent);
     }
 

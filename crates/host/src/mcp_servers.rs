@@ -7,8 +7,8 @@ use crate::confinement;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::mcp_cache::McpFileCache;
-use crate::trust::ProjectTrust;
 use crate::project_programs::{self, ApprovedPrograms, ProgramDefinition};
+use crate::trust::ProjectTrust;
 use crate::{models, paths, project};
 use context::{FileOrigin, ReadRefusal};
 use mcp::{

@@ -50,7 +50,9 @@ impl ProjectScan {
         has_protected: bool,
         user_configs: Vec<PathBuf>,
     ) -> Self {
-        let roots = [workspace.root()].into_iter().chain(workspace.more().iter().map(PathBuf::as_path));
+        let roots = [workspace.root()]
+            .into_iter()
+            .chain(workspace.more().iter().map(PathBuf::as_path));
         Self {
             workspace: workspace.clone(),
             roots: roots.map(Path::to_path_buf).collect(),
@@ -96,7 +98,10 @@ impl ProjectScan {
                 false => ScanStep::Enter,
             }
         };
-        let listed = state.tree.update(&self.roots, decide).map_err(|error| error.to_string())?;
+        let listed = state
+            .tree
+            .update(&self.roots, decide)
+            .map_err(|error| error.to_string())?;
         let of = |wanted: ScanStep| {
             let paths = listed.iter().filter(|(_, step)| *step == wanted);
             paths.map(|(path, _)| path.clone()).collect::<Vec<PathBuf>>()

@@ -21,7 +21,10 @@ pub fn open_workspace(root: &Path, permissions: &policy::Permissions) -> Result<
     let workspace = opened.map_err(|error| Failure::usage(error.to_string()))?;
     let private = &permissions.project.private;
     // Long results are read by path.
-    let shared: Vec<PathBuf> = private.iter().map(|folder| folder.join(long_results::DIR_NAME)).collect();
+    let shared: Vec<PathBuf> = private
+        .iter()
+        .map(|folder| folder.join(long_results::DIR_NAME))
+        .collect();
     let workspace = workspace.excluding(private, &shared);
     let (denies_reading, _) = permissions.denies_files();
     if permissions.ignore.is_empty() && !denies_reading {

@@ -106,7 +106,8 @@ const TABLES: [(&[&str], &str); 3] = [
 const HOOK: &str = "hook";
 
 fn table_mut<'t>(table: &'t mut Table, keys: &[&str]) -> Option<&'t mut Table> {
-    keys.iter().try_fold(table, |table, key| table.get_mut(*key)?.as_table_mut())
+    keys.iter()
+        .try_fold(table, |table, key| table.get_mut(*key)?.as_table_mut())
 }
 
 fn hook_command(hook: &Value) -> &str {
@@ -184,12 +185,18 @@ mod tests {
         approve(&found, &root, &mut list, &env).unwrap();
         assert_eq!(names(unapproved(&root, &env).unwrap()), [""; 0]);
         fs::write(&file, config.replace("'x'", "'evil'").replace("'w'", "'w; evil'")).unwrap();
-        fs::write(root.join(".mcp.json"), r#"{"mcpServers": {"d": {"command": "v", "args": ["evil"]}}}"#).unwrap();
+        fs::write(
+            root.join(".mcp.json"),
+            r#"{"mcpServers": {"d": {"command": "v", "args": ["evil"]}}}"#,
+        )
+        .unwrap();
         let changed = ["MCP server a", "hook w; evil", "MCP server d"];
         assert_eq!(names(unapproved(&root, &env).unwrap()), changed);
         let mut layer = ConfigLayer::read(&file, ConfigOrigin::Project).unwrap().unwrap();
         assert_eq!(ApprovedPrograms::load(&root, &env).restrict(&mut layer).len(), 2);
-        assert!(layer.table["mcp"].as_table().unwrap().is_empty() && layer.table["hooks"].as_array().unwrap().is_empty());
+        assert!(
+            layer.table["mcp"].as_table().unwrap().is_empty() && layer.table["hooks"].as_array().unwrap().is_empty()
+        );
         assert_eq!(layer.table["agents"].as_table().unwrap().len(), 1);
     }
 }

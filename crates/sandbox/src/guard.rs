@@ -71,11 +71,7 @@ impl TryFrom<InheritedSocket> for UnixStream {
         let stream = Self::from(io::stdin().as_fd().try_clone_to_owned()?);
         // Fails on anything but a socket.
         stream.peer_addr()?;
-        let nowhere = rustix::fs::open(
-            "/dev/null",
-            rustix::fs::OFlags::RDONLY,
-            rustix::fs::Mode::empty(),
-        )?;
+        let nowhere = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())?;
         rustix::stdio::dup2_stdin(&nowhere)?;
         Ok(stream)
     }
@@ -221,11 +217,7 @@ impl PreparedGuard {
             },
         };
         let (runner, report) = CommandRunner::new(args, report, processes_limited)?;
-        Ok(Self {
-            report,
-            mounts,
-            runner,
-        })
+        Ok(Self { report, mounts, runner })
     }
 
     /// Starts commands until hew closes the socket.

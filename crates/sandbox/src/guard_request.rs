@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg,
-    sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
 };
 
 /// The maximum size of a request.
@@ -77,7 +77,11 @@ impl GuardRequest {
             RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<OwnedFd>>(),
             _ => Vec::new(),
         });
-        let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
+        let mut next = || {
+            descriptors
+                .next()
+                .ok_or_else(|| io::Error::other("a descriptor is missing"))
+        };
         let streams = GuardStreams {
             records: next()?,
             stdout: next()?,

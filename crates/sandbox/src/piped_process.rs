@@ -14,8 +14,8 @@ use crate::guard_channel::GuardChannel;
 use crate::process::GroupShutdown;
 use crate::spawn::{ResolvedProgram, group_leader};
 use crate::{
-    CaptureCap, CapturedOutput, Confinement, ConfinementLevel, Error, OutputCapture, ProcessEnvironment, ProcessRequest,
-    ProcessStatus, Program,
+    CaptureCap, CapturedOutput, Confinement, ConfinementLevel, Error, OutputCapture, ProcessEnvironment,
+    ProcessRequest, ProcessStatus, Program,
 };
 
 /// The captured size of standard error.
@@ -224,7 +224,11 @@ mod usage {
             .flatten()
             .filter_map(|thread| read(&thread.path().join("children").to_string_lossy()));
         lists
-            .flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>())
+            .flat_map(|list| {
+                list.split_whitespace()
+                    .filter_map(|id| id.parse().ok())
+                    .collect::<Vec<u32>>()
+            })
             .collect()
     }
 

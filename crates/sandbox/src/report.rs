@@ -48,9 +48,9 @@ impl ConfinementReport {
             (None, LayerStatus::Missing(why), _) => Some(format!(
                 "this machine cannot confine it: Landlock is not available, and neither are namespaces ({why})"
             )),
-            (_, _, LayerStatus::Missing(why)) => {
-                Some(format!("this machine cannot confine it: system calls cannot be filtered ({why})"))
-            }
+            (_, _, LayerStatus::Missing(why)) => Some(format!(
+                "this machine cannot confine it: system calls cannot be filtered ({why})"
+            )),
             (Some(_), _, LayerStatus::Active) | (None, LayerStatus::Active, LayerStatus::Active) => None,
         }
     }
@@ -137,11 +137,41 @@ mod tests {
         let all = "Landlock version 7, seccomp, read-only mounts, PID namespace";
         for (landlock, [seccomp, mounts, processes], text, gaps, is_sufficient) in [
             (Some(7), [active(), active(), active()], all, 0, true),
-            (Some(6), [active(), missing(), missing()], "Landlock version 6, seccomp", 1, true),
-            (Some(2), [active(), missing(), missing()], "Landlock version 2, seccomp", 3, true),
-            (None, [active(), active(), missing()], "seccomp, read-only mounts", 2, true),
-            (None, [active(), active(), active()], "seccomp, read-only mounts, PID namespace", 0, true),
-            (Some(7), [missing(), active(), active()], "Landlock version 7, read-only mounts, PID namespace", 1, false),
+            (
+                Some(6),
+                [active(), missing(), missing()],
+                "Landlock version 6, seccomp",
+                1,
+                true,
+            ),
+            (
+                Some(2),
+                [active(), missing(), missing()],
+                "Landlock version 2, seccomp",
+                3,
+                true,
+            ),
+            (
+                None,
+                [active(), active(), missing()],
+                "seccomp, read-only mounts",
+                2,
+                true,
+            ),
+            (
+                None,
+                [active(), active(), active()],
+                "seccomp, read-only mounts, PID namespace",
+                0,
+                true,
+            ),
+            (
+                Some(7),
+                [missing(), active(), active()],
+                "Landlock version 7, read-only mounts, PID namespace",
+                1,
+                false,
+            ),
             (None, [active(), missing(), missing()], "seccomp", 3, false),
             (None, [missing(), missing(), missing()], "nothing is enforced", 4, false),
         ] {
@@ -153,7 +183,11 @@ mod tests {
             };
             assert_eq!(ConfinementReport::parse(&report.encode()), Some(report.clone()));
             assert_eq!(
-                (report.to_string().as_str(), report.gaps().len(), report.insufficient().is_none()),
+                (
+                    report.to_string().as_str(),
+                    report.gaps().len(),
+                    report.insufficient().is_none()
+                ),
                 (text, gaps, is_sufficient)
             );
         }

@@ -24,7 +24,10 @@ impl HiddenExcludes {
     pub fn set(folder: &Path, hidden: &[PathBuf]) -> Option<Self> {
         let (top, index) = git_index_file(folder)?;
         let paths = hidden.iter().filter_map(|path| path.strip_prefix(&top).ok());
-        let lines: Vec<Vec<u8>> = paths.filter(|path| !path.as_os_str().is_empty()).filter_map(pattern).collect();
+        let lines: Vec<Vec<u8>> = paths
+            .filter(|path| !path.as_os_str().is_empty())
+            .filter_map(pattern)
+            .collect();
         if lines.is_empty() {
             return None;
         }
@@ -38,7 +41,11 @@ impl HiddenExcludes {
         if !text.is_empty() && !text.ends_with(b"\n") {
             text.push(b'\n');
         }
-        for line in [FIRST_LINE].into_iter().chain(lines.iter().map(Vec::as_slice)).chain([LAST_LINE]) {
+        for line in [FIRST_LINE]
+            .into_iter()
+            .chain(lines.iter().map(Vec::as_slice))
+            .chain([LAST_LINE])
+        {
             text.extend(line);
             text.push(b'\n');
         }
@@ -115,7 +122,10 @@ mod tests {
         fs::write(&file, "# own\n*.tmp").unwrap();
         let set = HiddenExcludes::set(&root, &[root.join("a b/*.key"), "/elsewhere".into()]).unwrap();
         let text = fs::read_to_string(&file).unwrap();
-        assert!(text.starts_with("# own\n*.tmp\n#") && text.contains("\n/a\\ b/\\*.key\n"), "{text}");
+        assert!(
+            text.starts_with("# own\n*.tmp\n#") && text.contains("\n/a\\ b/\\*.key\n"),
+            "{text}"
+        );
         drop(set);
         assert_eq!(fs::read_to_string(&file).unwrap(), "# own\n*.tmp\n");
         assert!(HiddenExcludes::set(&root, &["/elsewhere".into()]).is_none());

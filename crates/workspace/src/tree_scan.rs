@@ -61,7 +61,9 @@ impl TreeScan {
         while let Some(path) = pending.pop() {
             // It may have been removed meanwhile, or cannot be read by commands either.
             let Ok(stamp) = FolderStamp::new(&path) else { continue };
-            let known = before.remove(&path).filter(|known| known.stamp == stamp && stamp.is_certain);
+            let known = before
+                .remove(&path)
+                .filter(|known| known.stamp == stamp && stamp.is_certain);
             let folder = match known {
                 Some(known) => known,
                 None => ScannedFolder::read(&path, stamp, &decide),
@@ -136,7 +138,9 @@ mod tests {
             };
             let mut found = scan.update(std::slice::from_ref(&root), decide).unwrap();
             found.sort_by(|(a, _), (b, _)| a.cmp(b));
-            let names = found.iter().map(|(path, _)| path.strip_prefix(&root).unwrap().display().to_string());
+            let names = found
+                .iter()
+                .map(|(path, _)| path.strip_prefix(&root).unwrap().display().to_string());
             names.collect::<Vec<_>>().join(" ")
         };
         fs::create_dir_all(root.join("a/b")).unwrap();

@@ -194,7 +194,9 @@ fn sandbox(config: &Config, root: &Path, env: &ProcessEnv) -> Vec<DoctorCheck> {
         },
     }];
     let landlock = match report.landlock {
-        Some(version) => Ok(format!("version {version}: only the project and temporary files are writable")),
+        Some(version) => Ok(format!(
+            "version {version}: only the project and temporary files are writable"
+        )),
         None => Err("not supported by this kernel".to_owned()),
     };
     let layer = |layer: &LayerStatus, effect: &str| match layer {

@@ -122,7 +122,10 @@ fn ask_about_programs(root: &Path, list: &mut TrustList, env: &ProcessEnv) -> Re
     if programs.is_empty() {
         return Ok(());
     }
-    let lines: String = programs.iter().map(|program| format!("- {}\n", program.describe())).collect();
+    let lines: String = programs
+        .iter()
+        .map(|program| format!("- {}\n", program.describe()))
+        .collect();
     let question = format!("This project defines programs that are new or changed:\n{lines}Do you approve them?");
     match terminal_answers::confirm(&question) {
         true => project_programs::approve(&programs, root, list, env),

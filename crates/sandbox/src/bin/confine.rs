@@ -86,8 +86,18 @@ mod pretend {
             Ok::<_, Box<dyn Error>>(vec![SeccompRule::new(vec![condition])?])
         };
         for (what, call, rules, errno) in [
-            ("no-namespaces", libc::SYS_clone, namespaces(libc::CLONE_NEWNS)?, libc::EPERM),
-            ("no-pid-namespace", libc::SYS_clone, namespaces(libc::CLONE_NEWPID)?, libc::EPERM),
+            (
+                "no-namespaces",
+                libc::SYS_clone,
+                namespaces(libc::CLONE_NEWNS)?,
+                libc::EPERM,
+            ),
+            (
+                "no-pid-namespace",
+                libc::SYS_clone,
+                namespaces(libc::CLONE_NEWPID)?,
+                libc::EPERM,
+            ),
             (
                 "no-listener",
                 libc::SYS_seccomp,
@@ -95,7 +105,12 @@ mod pretend {
                 libc::EINVAL,
             ),
             ("no-mounts", libc::SYS_mount_setattr, Vec::new(), libc::ENOSYS),
-            ("no-landlock", libc::SYS_landlock_create_ruleset, Vec::new(), libc::ENOSYS),
+            (
+                "no-landlock",
+                libc::SYS_landlock_create_ruleset,
+                Vec::new(),
+                libc::ENOSYS,
+            ),
         ] {
             if missing.split(' ').any(|missing| missing == what) {
                 let rules = [(call, rules)].into();

@@ -148,8 +148,9 @@ impl CommandRunner {
             if self.report.landlock.is_some() {
                 let rules = match &self.rules {
                     Some(rules) => rules.try_clone()?,
-                    None => landlock_rules::create(args, &request.hidden, &self.report.mounts)
-                        .map_err(io::Error::other)?,
+                    None => {
+                        landlock_rules::create(args, &request.hidden, &self.report.mounts).map_err(io::Error::other)?
+                    }
                 };
                 rules.restrict_self().map_err(io::Error::other)?;
             }

@@ -65,7 +65,10 @@ fn kill_children() -> usize {
 }
 
 fn children(process: &str) -> Vec<Pid> {
-    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let threads = fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let lists: Vec<String> = threads
         .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
         .collect();

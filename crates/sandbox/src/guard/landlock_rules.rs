@@ -67,12 +67,17 @@ fn present(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
 fn readable(hidden: &[PathBuf]) -> Vec<PathBuf> {
     let mut without: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let files = without.iter().filter_map(|path| path.metadata().ok());
-    let files = files.filter(|found| found.is_file()).map(|found| (found.dev(), found.ino()));
+    let files = files
+        .filter(|found| found.is_file())
+        .map(|found| (found.dev(), found.ino()));
     let files: HashSet<(u64, u64)> = files.collect();
     without.push("/dev".into());
     let mut readable = siblings(Path::new("/"), &without);
     // Other names of a hidden file.
-    let is_hidden = |path: &PathBuf| path.metadata().is_ok_and(|found| files.contains(&(found.dev(), found.ino())));
+    let is_hidden = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|found| files.contains(&(found.dev(), found.ino())))
+    };
     readable.retain(|path| !is_hidden(path));
     if !hidden.iter().any(|path| path.starts_with("/dev")) {
         readable.push("/dev/shm".into());

@@ -50,7 +50,8 @@ impl MountTable {
         mount_devpts().or_else(|_| hide(Path::new("/dev/pts")))?;
         if namespaces == Namespaces::Processes {
             let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-            mount("proc", "/proc", "proc", flags, None).map_err(|error| with_context("mounting /proc", &error.into()))?;
+            mount("proc", "/proc", "proc", flags, None)
+                .map_err(|error| with_context("mounting /proc", &error.into()))?;
         }
         Ok(Self::default())
     }

@@ -106,7 +106,11 @@ impl SyscallFilter {
     pub(super) fn new(network: NetworkAccess, processes: &LayerStatus) -> io::Result<Self> {
         let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
         let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
-        let programs = [(denied_calls(network, processes), libc::EPERM), (Ok(absent), libc::ENOSYS)].map(|(rules, errno)| {
+        let programs = [
+            (denied_calls(network, processes), libc::EPERM),
+            (Ok(absent), libc::ENOSYS),
+        ]
+        .map(|(rules, errno)| {
             let errno = SeccompAction::Errno(errno.unsigned_abs());
             let filter = SeccompFilter::new(rules?, SeccompAction::Allow, errno, arch)?;
             BpfProgram::try_from(filter)

@@ -118,8 +118,14 @@ pub(super) fn listen_to_system_calls(program: &[seccompiler::sock_filter]) -> io
     // Signals do not interrupt a call that is being answered; older kernels do not know the flag.
     for flags in [listen | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, listen] {
         // SAFETY: the program has the layout of `struct sock_filter` and outlives the call, which copies it.
-        let descriptor =
-            unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const filter) };
+        let descriptor = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const filter,
+            )
+        };
         if let Some(descriptor) = i32::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0) {
             // SAFETY: the new descriptor has no other owner.
             return Ok(unsafe { OwnedFd::from_raw_fd(descriptor) });

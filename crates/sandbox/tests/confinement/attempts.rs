@@ -204,8 +204,18 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     ("create a protected file", Undoing, Escapes, "echo x > .mcp.json"),
     ("create a protected directory", Undoing, Escapes, "mkdir .vscode"),
     ("create a protected link", Undoing, Escapes, "ln -s file .mcp.json"),
-    ("move a file to a protected name", Undoing, Escapes, "echo x > n && mv n .mcp.json"),
-    ("move a directory to a protected name", Undoing, Escapes, "mkdir n && touch n/tasks.json && mv n .vscode"),
+    (
+        "move a file to a protected name",
+        Undoing,
+        Escapes,
+        "echo x > n && mv n .mcp.json",
+    ),
+    (
+        "move a directory to a protected name",
+        Undoing,
+        Escapes,
+        "mkdir n && touch n/tasks.json && mv n .vscode",
+    ),
     ("link a file to a protected name", Undoing, Escapes, "ln file .mcp.json"),
     (
         "create a protected file through a link",
@@ -381,8 +391,18 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     ("lower the priority of another", Always, Escapes, "renice -n 5 -p $HEW"),
     ("lower the priority of all", Always, Untried, "renice -n 5 -u $(id -u)"),
     ("change the processors of another", Always, Escapes, "taskset -p 1 $HEW"),
-    ("have a capability", Always, AsRoot, "! grep -q 'CapEff:.0000000000000000' /proc/self/status"),
-    ("gain a capability", Always, AsRoot, "! grep -q 'CapBnd:.0000000000000000' /proc/self/status"),
+    (
+        "have a capability",
+        Always,
+        AsRoot,
+        "! grep -q 'CapEff:.0000000000000000' /proc/self/status",
+    ),
+    (
+        "gain a capability",
+        Always,
+        AsRoot,
+        "! grep -q 'CapBnd:.0000000000000000' /proc/self/status",
+    ),
     ("limit another", Always, Escapes, "$ATTEMPT limits $HEW"),
     (
         "make another a victim of low memory",

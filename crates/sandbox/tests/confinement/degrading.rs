@@ -42,12 +42,29 @@ async fn missing_layers_are_reported_and_without_both_file_layers_nothing_runs()
         assert!(landlock || report.landlock.is_none(), "{pretend}: {report:?}");
         assert!(mounts || !has(&report.mounts), "{pretend}: {report:?}");
         assert!(processes || !has(&report.processes), "{pretend}: {report:?}");
-        assert_eq!(report.gaps().is_empty(), report.insufficient().is_none() && has(&report.mounts) && (has(&report.processes) || report.landlock >= Some(6)));
-        assert_eq!(report.insufficient().is_none(), stage.work().join("ran").exists(), "{pretend}");
-        assert!(runs || report.insufficient().is_some(), "{pretend}: {}", exit.output.head);
+        assert_eq!(
+            report.gaps().is_empty(),
+            report.insufficient().is_none()
+                && has(&report.mounts)
+                && (has(&report.processes) || report.landlock >= Some(6))
+        );
+        assert_eq!(
+            report.insufficient().is_none(),
+            stage.work().join("ran").exists(),
+            "{pretend}"
+        );
+        assert!(
+            runs || report.insufficient().is_some(),
+            "{pretend}: {}",
+            exit.output.head
+        );
         if !runs {
             assert_eq!(exit.status, sandbox::ProcessStatus::Exited(126));
-            assert!(exit.output.head.contains("this machine cannot confine it"), "{}", exit.output.head);
+            assert!(
+                exit.output.head.contains("this machine cannot confine it"),
+                "{}",
+                exit.output.head
+            );
         }
     }
 }

@@ -166,7 +166,11 @@ async fn check(pretend: &str) {
         let output = exit.output.head.trim_end();
         let found = (exit.status, output.lines().next_back().unwrap_or_default());
         let confined = &exit.confinement;
-        assert_eq!(found, (ProcessStatus::Exited(0), *last), "{line}: {output} {confined:?}");
+        assert_eq!(
+            found,
+            (ProcessStatus::Exited(0), *last),
+            "{line}: {output} {confined:?}"
+        );
     }
 }
 

@@ -205,10 +205,13 @@ pub(crate) fn without_repository_programs(environment: ProcessEnvironment) -> Pr
     ];
     let count = SETTINGS.len().to_string();
     let settings = SETTINGS.iter().enumerate();
-    settings.fold(environment.with("GIT_CONFIG_COUNT", count), |environment, (at, (key, value))| {
-        let named = environment.with(format!("GIT_CONFIG_KEY_{at}"), *key);
-        named.with(format!("GIT_CONFIG_VALUE_{at}"), *value)
-    })
+    settings.fold(
+        environment.with("GIT_CONFIG_COUNT", count),
+        |environment, (at, (key, value))| {
+            let named = environment.with(format!("GIT_CONFIG_KEY_{at}"), *key);
+            named.with(format!("GIT_CONFIG_VALUE_{at}"), *value)
+        },
+    )
 }
 
 /// Starts a command; uses `sh` if bash is not installed.

@@ -291,7 +291,10 @@ impl Tool for TerminalTool {
         let confined = confinement
             .as_ref()
             .filter(|confinement| confinement.level != ConfinementLevel::Off);
-        let hidden = confined.map(Confinement::hidden_paths).transpose().map_err(Error::Failed)?;
+        let hidden = confined
+            .map(Confinement::hidden_paths)
+            .transpose()
+            .map_err(Error::Failed)?;
         let hidden = hidden.unwrap_or_default();
         let _marks = IndexMarks::set(&command.cwd, &hidden);
         let _excludes = HiddenExcludes::set(&command.cwd, &hidden);
