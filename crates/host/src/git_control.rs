@@ -156,7 +156,7 @@ fn is_harmless(key: &str) -> bool {
         Some(section) => key.starts_with(section),
         None => key == *pattern,
     };
-    HARMLESS_KEYS.iter().any(|pattern| matches(&pattern)) && !HARMFUL_ENDINGS.iter().any(|end| key.ends_with(end))
+    HARMLESS_KEYS.iter().any(matches) && !HARMFUL_ENDINGS.iter().any(|end| key.ends_with(end))
 }
 
 fn read(file: &Path) -> String {

@@ -37,7 +37,7 @@ use crate::guard_args::{GuardArgs, GuardMode};
 use crate::guard_record::GuardRecord;
 use crate::guard_request::{GuardRequest, GuardStreams};
 use crate::{ConfinementReport, LayerStatus};
-use command_runner::CommandRunner;
+use command_runner::ConfinedRunner;
 use mounts::MountTable;
 
 /// The exit code of a guard that could not start its command, as used by `env`.
@@ -179,7 +179,7 @@ fn wait_for(child: Pid) -> Option<i32> {
 pub(super) struct PreparedGuard {
     report: ConfinementReport,
     mounts: Option<MountTable>,
-    runner: CommandRunner,
+    runner: ConfinedRunner,
 }
 
 impl PreparedGuard {
@@ -216,7 +216,7 @@ impl PreparedGuard {
                 },
             },
         };
-        let (runner, report) = CommandRunner::new(args, report, processes_limited)?;
+        let (runner, report) = ConfinedRunner::new(args, report, processes_limited)?;
         Ok(Self { report, mounts, runner })
     }
 

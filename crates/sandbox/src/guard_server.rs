@@ -60,7 +60,9 @@ impl GuardServer {
 
 /// Guards that wait for the next command of a session, so that it need not start one. Clones share them.
 #[derive(Clone, Default)]
-pub struct GuardPool(Arc<Mutex<Vec<(GuardKey, Arc<GuardServer>)>>>);
+pub struct GuardPool(Arc<Mutex<IdleGuards>>);
+
+type IdleGuards = Vec<(GuardKey, Arc<GuardServer>)>;
 
 /// What a guard was started for. Its mounts refer to the directories themselves, not to their paths.
 #[derive(PartialEq, Eq)]

@@ -25,7 +25,7 @@ use crate::guard_request::GuardRequest;
 use crate::{ConfinementReport, LayerStatus, ProcessStatus};
 
 /// What is the same for all commands.
-pub(super) struct CommandRunner {
+pub(super) struct ConfinedRunner {
     report: ConfinementReport,
     filter: Option<SyscallFilter>,
     /// The rules, if they do not depend on hidden paths.
@@ -33,7 +33,7 @@ pub(super) struct CommandRunner {
     processes_limited: bool,
 }
 
-impl CommandRunner {
+impl ConfinedRunner {
     /// Prepares the layers, and returns the report with those that work.
     pub(super) fn new(
         args: &GuardArgs,
