@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::disallowed_methods, reason = "the tests prepare repositories with git")]
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

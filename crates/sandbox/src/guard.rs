@@ -222,28 +222,30 @@ impl PreparedGuard {
 
     /// Starts commands until hew closes the socket.
     fn serve(&mut self, args: &GuardArgs, hew: UnixStream) -> ExitCode {
+        let mut socket = Some(hew);
         let mut running: Vec<(Pid, Option<OwnedFd>)> = Vec::new();
-        loop {
+        while let Some(hew) = &socket {
             if !reap(&mut running) {
                 // The command has ended its runner, so its descendants have none.
                 return self.end();
             }
-            match wait_for_input(&hew, &running) {
+            match wait_for_input(hew, &running) {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(_) => return self.end(),
             }
-            let (request, streams) = match GuardRequest::receive(&hew) {
+            let (request, streams) = match GuardRequest::receive(hew) {
                 Ok(Some(request)) => request,
                 Ok(None) | Err(_) => return self.end(),
             };
-            match self.run(args, &request, streams, &hew) {
+            match self.run(args, &request, streams, &mut socket) {
                 Ok(Some(runner)) => running.push((runner, pidfd_open(runner, PidfdFlags::empty()).ok())),
                 Ok(None) => {}
                 // This is the runner, which has finished.
                 Err(code) => return code,
             }
         }
+        self.end()
     }
 
     /// Starts a command. The error is the exit code of the runner, in its process.
@@ -252,7 +254,7 @@ impl PreparedGuard {
         args: &GuardArgs,
         request: &GuardRequest,
         streams: GuardStreams<OwnedFd>,
-        hew: &UnixStream,
+        socket: &mut Option<UnixStream>,
     ) -> Result<Option<Pid>, ExitCode> {
         let GuardStreams {
             records,
@@ -284,7 +286,8 @@ impl PreparedGuard {
         match syscall::fork(0) {
             Ok(Some(runner)) => Ok(Some(runner)),
             Ok(None) => {
-                rustix::net::shutdown(hew, rustix::net::Shutdown::Read).ok();
+                // Only the copy of this process is closed.
+                drop(socket.take());
                 Err(self.runner.run(args, request, records, [stdout, stderr], stdin))
             }
             Err(error) => {
@@ -298,10 +301,12 @@ impl PreparedGuard {
     fn end(&self) -> ExitCode {
         // Each runner notices that hew is gone, ends its command and restores what it had changed.
         let deadline = Instant::now() + RUNNER_TIMEOUT;
-        while let Ok(None) = rustix::process::wait(WaitOptions::NOHANG)
-            && Instant::now() < deadline
-        {
-            thread::sleep(RUNNER_POLL);
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) if Instant::now() < deadline => thread::sleep(RUNNER_POLL),
+                Ok(None) | Err(_) => break,
+            }
         }
         descendants::kill_descendants();
         ExitCode::SUCCESS

@@ -72,6 +72,46 @@ async fn daemons_end_with_the_command_that_started_them() {
     }
 }
 
+#[tokio::test]
+async fn a_guard_stays_for_the_next_command_and_a_long_one_is_not_cut_off() {
+    let stage = Stage::new();
+    let pooled = Confinement {
+        guards: Some(sandbox::GuardPool::default()),
+        ..stage.confinement()
+    };
+    let place = "readlink /proc/self/ns/mnt";
+    let first = stage.run(&pooled, place).await.output.head;
+    let mut long = pooled
+        .spawn(&stage.request("sleep 4 && readlink /proc/self/ns/mnt"))
+        .unwrap();
+    let second = stage.run(&pooled, place).await.output.head;
+    let exit = soon(long.exit()).await;
+    assert_eq!(
+        (exit.status, exit.output.head.as_str()),
+        (ProcessStatus::Exited(0), first.as_str())
+    );
+    assert_eq!(first, second);
+    // What appears later is protected and hidden too, and what another program replaces.
+    std::fs::write(stage.work().join("new"), "hidden-value").unwrap();
+    std::fs::write(stage.work().join("next"), "hidden-value").unwrap();
+    std::fs::rename(stage.work().join("next"), stage.work().join(".env")).unwrap();
+    let more = Confinement {
+        hidden: pooled
+            .hidden
+            .iter()
+            .cloned()
+            .chain([stage.work().join("new")])
+            .collect(),
+        ..pooled
+    };
+    let exit = stage.run(&more, "readlink /proc/self/ns/mnt; cat new .env").await;
+    let output = exit.output.head;
+    assert!(
+        output.starts_with(&first) && !output.contains("hidden-value"),
+        "{output}"
+    );
+}
+
 /// Not confined, but with a guard.
 fn free(stage: &Stage) -> Confinement {
     Confinement {
