@@ -10,7 +10,7 @@ use agent_client_protocol_schema::v1::{
     ClientCapabilities, Error, FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse,
     LoadSessionRequest, NewSessionRequest, NewSessionResponse, ResumeSessionRequest,
 };
-use sandbox::{PipedProcess, ProcessEnvironment, Program};
+use sandbox::{PipedProcess, ProcessAccess, ProcessEnvironment, Program};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -82,7 +82,14 @@ impl AgentProcess {
             .fold(place.environment.clone(), |all: ProcessEnvironment, (name, value)| {
                 all.with(name, value)
             });
-        let started = PipedProcess::start(&program, &place.root, &environment);
+        // An agent needs its own files and the network. Its guard ends everything that it has started.
+        let guarded = place.confinement.as_ref().map(|confinement| {
+            confinement.with_access(&ProcessAccess {
+                unconfined: true,
+                ..ProcessAccess::default()
+            })
+        });
+        let started = PipedProcess::start(&program, &place.root, &environment, guarded.as_ref());
         let (process, input, output) = started.map_err(|error| AgentError::Start(error_chain(&error)))?;
         let (peer, incoming, _) = connect(output, input);
         let ours = definition.files == FileAccess::ThroughClient;

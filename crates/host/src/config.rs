@@ -50,6 +50,7 @@ pub use web::{SearchServiceName, WebConfig};
 
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
+use crate::project_programs::{ApprovedPrograms, ProgramDefinition};
 use crate::trust::{ProjectTrust, TrustList};
 use crate::{paths, project};
 use std::path::{Path, PathBuf};
@@ -104,10 +105,15 @@ pub fn load(root: Option<&Path>, env: &ProcessEnv, flags: Vec<ConfigLayer>) -> R
     }
     layers.extend(own);
     if let Some(file) = files.project.filter(|file| *file != files.user)
-        && let Some(layer) = ConfigLayer::read(&file, ConfigOrigin::Project)?
+        && let Some(mut layer) = ConfigLayer::read(&file, ConfigOrigin::Project)?
     {
         layers.push(match trust {
-            ProjectTrust::Trusted => untrusted::remove_user_keys(layer, &mut warnings),
+            ProjectTrust::Trusted => {
+                let approved = root.map(|root| ApprovedPrograms::load(root, env)).unwrap_or_default();
+                let removed = approved.restrict(&mut layer);
+                warnings.extend(removed.iter().map(ProgramDefinition::warning));
+                untrusted::remove_user_keys(layer, &mut warnings)
+            }
             ProjectTrust::Declined | ProjectTrust::Unknown => {
                 untrusted::restrict(layer, &layer::merge(&layers), env, &mut warnings)
             }

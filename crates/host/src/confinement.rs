@@ -1,24 +1,31 @@
 //! The sandbox of commands: visible environment variables and accessible paths.
 
-use crate::config::Config;
+use crate::config::{Config, LoadedConfig, PermissionLevel};
 use crate::denied_paths;
 use crate::environment::ProcessEnv;
+use crate::failure::Result;
+use crate::path_scan::{MAX_PROTECTED, ProjectScan, too_many_paths};
 use crate::paths;
+use crate::permissions;
+use crate::project_context::open_workspace;
 use crate::roots;
 use policy::{Permissions, protected_names};
 use providers::presets::presets;
-use sandbox::{Confinement, ConfinementLevel, NetworkAccess, ResourceLimits};
+use sandbox::{Confinement, ConfinementLevel, GuardPool, NetworkAccess, PathScan, ResourceLimits, git_control_paths};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tool::NotificationSender;
 use toolbox::CommandOptions;
-use workspace::{PathCover, Workspace};
+use workspace::Workspace;
 
+/// The directory of the data directory for texts that the user edits.
+pub const COMPOSER_DIR: &str = "composer";
 /// Entries of the data directory that are hidden from commands: conversations, credentials, and copies of files, which
 /// may be hidden files.
-const PRIVATE_DATA: [&str; 11] = [
+const PRIVATE_DATA: [&str; 12] = [
     "browser",
+    COMPOSER_DIR,
     "files",
     "grants.json",
     "hew.db",
@@ -30,12 +37,6 @@ const PRIVATE_DATA: [&str; 11] = [
     "running",
     "trust.json",
 ];
-/// Entries of a git directory that make git run programs or read settings elsewhere.
-const GIT_CONTROL_FILES: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "modules"];
-/// The maximum number of hidden paths; beyond it, whole directories are hidden.
-const MAX_HIDDEN: usize = 1_000;
-/// The maximum number of protected paths; beyond it, whole directories are protected.
-const MAX_PROTECTED: usize = 500;
 const MEGABYTE: u64 = 1024 * 1024;
 
 /// Loads the settings for commands in a project. Returns warnings.
@@ -46,30 +47,17 @@ pub(crate) fn load(
     permissions: &Permissions,
     notices: NotificationSender,
 ) -> (CommandOptions, Vec<String>) {
-    let (mut confinement, hidden) = confinement_and_hidden(config, env, workspace);
-    let covered = match config.protected.is_empty() {
-        true => PathCover::default(),
-        false => {
-            let (protected, places) = (Arc::clone(&permissions.protected), Arc::clone(&permissions.project));
-            // Git changes its own directory; its settings there are protected separately.
-            let covers = move |path: &Path| !path.ends_with(".git") && protected.covers(path, &places);
-            workspace.cover(MAX_PROTECTED, covers)
-        }
-    };
+    let mut confinement = confinement(config, env, workspace);
     let read_only = denied_paths::read_only(permissions, workspace, MAX_PROTECTED);
-    let mut warnings: Vec<String> = [("hidden", &hidden), ("protected", &covered), ("read-only", &read_only)]
-        .into_iter()
-        .filter_map(|(what, cover)| too_many_paths(what, cover))
-        .collect();
-    confinement
-        .protected
-        .extend(covered.paths.into_iter().chain(read_only.paths));
+    let scan = ProjectScan::new(workspace, permissions, !config.protected.is_empty(), git_user_configs(env));
+    let mut warnings = scan.warnings();
+    warnings.extend(too_many_paths("read-only", &read_only));
+    confinement.protected.extend(read_only.paths);
     let (hidden, problems) = denied_paths::hidden_outside(permissions);
     confinement.hidden.extend(hidden);
     warnings.extend(problems);
-    confinement
-        .roots
-        .extend(go_cache_dir(env).filter(|folder| create_private_dir(folder)));
+    confinement.scan = Some(PathScan(Arc::new(scan)));
+    confinement.guards = Some(GuardPool::default());
     let commands = CommandOptions {
         confinement: Some(confinement),
         foreground_limit: config.terminal.foreground.0,
@@ -79,28 +67,47 @@ pub(crate) fn load(
     (commands, warnings)
 }
 
-/// A warning if too many paths are covered.
-fn too_many_paths(what: &str, cover: &PathCover) -> Option<String> {
-    if cover.omitted > 0 {
-        let left = cover.omitted;
-        return Some(format!("too many {what} paths: commands can access {left} of them"));
-    }
-    let first = cover.whole_folders.first()?.display();
-    let folders = match cover.whole_folders.len() {
-        1 => String::new(),
-        count => format!(" and {} more directories", count - 1),
-    };
-    Some(format!(
-        "too many {what} paths: all of {first}{folders} is {what} from commands"
-    ))
+/// The confinement of servers and hooks of a project: that of commands, without confinement if commands have none.
+pub(crate) fn of_servers(config: &Config, commands: &CommandOptions) -> Option<Confinement> {
+    let confinement = commands.confinement.clone()?;
+    Some(Confinement {
+        level: match config.permission {
+            PermissionLevel::Full => ConfinementLevel::Off,
+            PermissionLevel::ReadOnly | PermissionLevel::Workspace => ConfinementLevel::Workspace,
+        },
+        guards: None,
+        ..confinement
+    })
 }
 
-/// The sandbox of commands in a project. Each call sets the level.
+/// The confinement of servers outside of a session.
+pub fn of_project(loaded: &LoadedConfig, root: &Path, env: &ProcessEnv) -> Result<Option<Confinement>> {
+    let (permissions, _) = permissions::load(&loaded.layers, loaded.trust, root, env);
+    let workspace = open_workspace(root, &permissions)?;
+    let (commands, _) = load(
+        &loaded.config,
+        env,
+        &workspace,
+        &permissions,
+        NotificationSender::none(),
+    );
+    Ok(of_servers(&loaded.config, &commands))
+}
+
+/// The user's configuration files of git.
+fn git_user_configs(env: &ProcessEnv) -> Vec<PathBuf> {
+    let home = paths::home_dir(env);
+    let base = env.get("XDG_CONFIG_HOME").map(PathBuf::from);
+    let base = base.or_else(|| Some(home.as_ref()?.join(".config")));
+    let own = home.map(|home| home.join(".gitconfig"));
+    own.into_iter()
+        .chain(base.map(|base| base.join("git/config")))
+        .collect()
+}
+
+/// The sandbox of commands in a project, without the paths that are searched for before each command. Each call sets the
+/// level.
 pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> Confinement {
-    confinement_and_hidden(config, env, workspace).0
-}
-
-fn confinement_and_hidden(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> (Confinement, PathCover) {
     let settings = &config.sandbox;
     let root = workspace.root();
     let place = |text: &String| roots::resolve_path(text, root, env);
@@ -125,25 +132,38 @@ fn confinement_and_hidden(config: &Config, env: &ProcessEnv, workspace: &Workspa
         protected.extend(git_control_paths(&folder));
         roots.push(folder);
     }
+    roots.extend(go_cache_dir(env, root).filter(|folder| create_private_dir(folder)));
     let own_config = paths::user_config_file(env).ok();
     let own_data = paths::data_dir(env).ok();
-    // In a root they would be writable.
-    protected.extend(
-        own_config
+    let confinement = Confinement::new(ConfinementLevel::Workspace, roots);
+    let writable = |path: &Path| {
+        confinement
+            .roots
             .iter()
-            .filter_map(|file| file.parent())
-            .map(Path::to_path_buf),
-    );
+            .chain(&confinement.temp)
+            .any(|root| path.starts_with(root))
+    };
+    let contains_root = |path: &Path| confinement.roots.iter().any(|root| root.starts_with(path));
+    // In a writable directory they would be writable, and if they did not exist they could be created.
+    let own_folders = paths::private_folders(env);
+    for folder in own_folders.iter().filter(|folder| writable(folder)) {
+        // If it cannot be created, no command can create it either.
+        create_private_dir(folder);
+    }
+    protected.extend(own_folders);
+    protected.extend(own_config.clone());
+    protected.extend(paths::keys_file(env));
+    // A command that runs when it is created would see it.
+    let composer = own_data
+        .iter()
+        .filter(|data| data.is_dir())
+        .map(|data| data.join(COMPOSER_DIR));
+    composer.for_each(|folder| {
+        create_private_dir(&folder);
+    });
     let private = own_data.iter().filter(|data| data.is_dir());
     let private = private.flat_map(|data| PRIVATE_DATA.map(|name| data.join(name)));
     let mut hidden: Vec<PathBuf> = settings.hide.iter().map(place).collect();
-    let cover = workspace.hidden(MAX_HIDDEN);
-    hidden.extend(cover.paths.iter().cloned());
-    for other in workspace.more() {
-        let main = workspace.clone();
-        let other = Workspace::open(other).map(|other| other.hiding_paths(move |path| main.is_hidden(path)));
-        hidden.extend(other.map(|other| other.hidden(MAX_HIDDEN).paths).unwrap_or_default());
-    }
     // It may contain keys.
     hidden.extend(
         own_config
@@ -153,11 +173,10 @@ fn confinement_and_hidden(config: &Config, env: &ProcessEnv, workspace: &Workspa
             .filter(|file| file.is_file()),
     );
     hidden.extend(private);
-    protected.extend(own_data);
-    let confinement = Confinement {
+    Confinement {
         protected: protected
             .into_iter()
-            .filter(|path| roots.iter().any(|root| path.starts_with(root)))
+            .filter(|path| writable(path) && !contains_root(path))
             .collect(),
         hidden,
         network: match settings.network {
@@ -171,9 +190,8 @@ fn confinement_and_hidden(config: &Config, env: &ProcessEnv, workspace: &Workspa
                 .map(|megabytes| u64::from(megabytes.get()) * MEGABYTE),
             file_size: Some(u64::from(settings.max_file.get()) * MEGABYTE),
         },
-        ..Confinement::new(ConfinementLevel::Workspace, roots)
-    };
-    (confinement, cover)
+        ..confinement
+    }
 }
 
 /// Files in the project that configure hew, other agents or an editor, whether they exist or not, so that no command
@@ -197,20 +215,6 @@ fn protected_paths(root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Files in a git directory, and in its linked worktrees, that make git run programs or read settings elsewhere.
-fn git_control_paths(folder: &Path) -> Vec<PathBuf> {
-    let linked = std::fs::read_dir(folder.join("worktrees"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let links = linked.flat_map(|entry| ["commondir", "config.worktree", "gitdir"].map(|name| entry.path().join(name)));
-    GIT_CONTROL_FILES
-        .iter()
-        .map(|name| folder.join(name))
-        .chain(links)
-        .collect()
-}
-
 /// The environment of commands, hooks and servers: the variables that toolchains need and those that the user adds.
 pub fn environment(config: &Config, env: &ProcessEnv) -> sandbox::ProcessEnvironment {
     let vendors = presets().iter().flat_map(|preset| preset.key_env.iter().copied());
@@ -225,20 +229,27 @@ pub fn environment(config: &Config, env: &ProcessEnv) -> sandbox::ProcessEnviron
         .all()
         .iter()
         .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    let scrubbed = sandbox::ProcessEnvironment::scrubbed(variables, &secret, &config.sandbox.keep);
-    match go_cache_dir(env) {
-        Some(folder) => scrubbed.with("GOCACHE", folder),
-        None => scrubbed,
+    sandbox::ProcessEnvironment::scrubbed(variables, &secret, &config.sandbox.keep)
+}
+
+/// The environment of commands in a project.
+pub fn command_environment(config: &Config, env: &ProcessEnv, root: &Path) -> sandbox::ProcessEnvironment {
+    let environment = environment(config, env);
+    match go_cache_dir(env, root) {
+        Some(folder) => environment.with("GOCACHE", folder),
+        None => environment,
     }
 }
 
-/// The build cache of Go, which Go needs; `None` if `GOCACHE` is set. It is private to the user, because its contents
-/// become part of programs.
-fn go_cache_dir(env: &ProcessEnv) -> Option<PathBuf> {
-    match env.get("GOCACHE") {
-        Some(_) => None,
-        None => paths::cache_dir(env).ok().map(|folder| folder.join("go-build")),
+/// The build cache of Go, which Go needs; `None` if `GOCACHE` is set. It is private to the user and the project, because
+/// its contents become part of programs.
+fn go_cache_dir(env: &ProcessEnv, root: &Path) -> Option<PathBuf> {
+    if env.get("GOCACHE").is_some() {
+        return None;
     }
+    let mut project = workspace::blob_name(root.as_os_str().as_encoded_bytes());
+    project.truncate(16);
+    Some(paths::cache_dir(env).ok()?.join("go-build").join(project))
 }
 
 /// Creates a directory that only the user can access. Returns whether it exists.
@@ -366,7 +377,8 @@ mod tests {
             &permissions,
             NotificationSender::none(),
         );
-        let protected = made.confinement.unwrap().protected;
+        let scan = made.confinement.unwrap().scan.unwrap();
+        let protected = scan.0.before().unwrap().protected;
         for name in ["deploy", "keys/deep/b.pem"] {
             assert!(protected.contains(&root.join(name)), "{name}");
         }
@@ -380,7 +392,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         fs::create_dir(root.join("keys")).unwrap();
-        for number in 0..=MAX_HIDDEN {
+        for number in 0..=crate::path_scan::MAX_HIDDEN {
             fs::write(root.join(format!("keys/{number}.pem")), "").unwrap();
         }
         let workspace = Workspace::open(&root).unwrap();
@@ -393,8 +405,43 @@ mod tests {
             &Permissions::default(),
             NotificationSender::none(),
         );
-        assert_eq!(made.confinement.unwrap().hidden, [root.join("keys")]);
+        let scan = made.confinement.unwrap().scan.unwrap();
+        assert_eq!(scan.0.before().unwrap().hidden, [root.join("keys")]);
         assert!(warnings[0].contains("keys is hidden from commands"), "{warnings:?}");
+    }
+
+    #[test]
+    fn too_many_hidden_files_in_the_project_directory_stop_commands() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        for number in 0..=crate::path_scan::MAX_HIDDEN {
+            fs::write(root.join(format!("{number}.pem")), "").unwrap();
+        }
+        let workspace = Workspace::open(&root).unwrap();
+        let workspace = workspace.hiding_paths(|path| path.extension().is_some_and(|end| end == "pem"));
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new());
+        assert!(sandbox::AccessScan::before(&scan).unwrap_err().contains("are hidden"));
+        fs::remove_file(root.join("0.pem")).unwrap();
+        assert!(sandbox::AccessScan::before(&scan).is_ok());
+    }
+
+    #[test]
+    fn nested_repositories_are_protected_and_new_ones_are_disarmed() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("deep/lib/.git/hooks")).unwrap();
+        fs::create_dir_all(root.join("sub")).unwrap();
+        fs::write(root.join("sub/.git"), "gitdir: ../.git/modules/sub").unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new());
+        let protected = sandbox::AccessScan::before(&scan).unwrap().protected;
+        for name in ["deep/lib/.git/config", "deep/lib/.git/hooks", "sub/.git"] {
+            assert!(protected.contains(&root.join(name)), "{name}: {protected:?}");
+        }
+        fs::create_dir_all(root.join("new/.git")).unwrap();
+        fs::write(root.join("new/.git/config"), "[core]\nfsmonitor = x\n").unwrap();
+        let reverted = sandbox::AccessScan::after(&scan);
+        assert_eq!(reverted, [root.join("new/.git/config")]);
     }
 
     #[test]
@@ -403,7 +450,7 @@ mod tests {
         let top = temp.path().canonicalize().unwrap();
         fs::create_dir(top.join("repo")).unwrap();
         let workspace = Workspace::open(&top.join("repo")).unwrap();
-        let (home, cache) = (top.display().to_string(), top.join(".cache/hew/go-build"));
+        let (home, caches) = (top.display().to_string(), top.join(".cache/hew/go-build"));
         let roots = |env: &ProcessEnv| {
             let config = Config::default();
             let (made, _) = load(
@@ -417,9 +464,10 @@ mod tests {
         };
         let named = ProcessEnv::from([("HOME", home.as_str()), ("GOCACHE", "/x")]);
         assert_eq!(roots(&named), [top.join("repo")]);
-        assert!(!cache.exists());
+        assert!(!caches.exists());
         let env = ProcessEnv::from([("HOME", home.as_str())]);
-        assert_eq!(roots(&env), [top.join("repo"), cache.clone()]);
+        let cache = roots(&env).pop().unwrap();
+        assert_eq!(cache.parent(), Some(caches.as_path()), "one for each project");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

@@ -7,17 +7,14 @@
 use crate::config::HookConfig;
 use futures::future::{BoxFuture, FutureExt as _};
 use policy::Ruling;
-use sandbox::{CaptureCap, ProcessRequest, ProcessStatus, Program};
+use sandbox::{CaptureCap, Confinement, OutputCapture, PipedProcess, ProcessAccess, ProcessStatus, Program};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use session::{HookEvent, HookKind, HookOutcome, Hooks, SessionId};
-use std::ffi::OsString;
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tempfile::NamedTempFile;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 /// The default time limit of a hook.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -25,8 +22,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const OUTPUT: CaptureCap = CaptureCap { head: 32_000, tail: 0 };
 /// The maximum length of text from a hook.
 const MAX_CHARS: usize = 10_000;
-/// Redirects the stdin and stderr of a command to files.
-const WRAPPER: &str = "exec < \"$1\" 2> \"$2\" && eval \"$3\"";
+/// How long the rest of the output is awaited after the end of a hook.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The hooks of a session.
 pub struct ShellHooks {
@@ -36,8 +33,8 @@ pub struct ShellHooks {
     pub root: PathBuf,
     /// Their environment.
     pub environment: sandbox::ProcessEnvironment,
-    /// The directory of the files for their stdin and stderr. Commands in the sandbox cannot write it.
-    pub folder: PathBuf,
+    /// Their confinement; without one, only their process groups end with them.
+    pub confinement: Option<Confinement>,
 }
 
 impl Hooks for ShellHooks {
@@ -61,13 +58,15 @@ impl Hooks for ShellHooks {
             .filter(|hook| matches_tool(hook, tool.as_deref()))
             .cloned()
             .collect();
-        let (root, environment, folder) = (self.root.clone(), self.environment.clone(), self.folder.clone());
+        let (root, environment) = (self.root.clone(), self.environment.clone());
+        let confinement = self.confinement.clone();
         async move {
             let mut combined = HookOutcome::default();
             let mut event = event;
             for hook in hooks {
                 let input = hook_input(session, hook.event, &event, &root);
-                let outcome = run(&hook, &input, &root, &environment, &folder).await;
+                let confinement = confinement.as_ref().map(|base| base.with_access(&access(&hook, &root)));
+                let outcome = run(&hook, &input, &root, &environment, confinement.as_ref()).await;
                 combine(&mut combined, &mut event, outcome);
                 if matches!(combined.ruling, Ruling::Deny(_)) {
                     break;
@@ -132,6 +131,15 @@ fn hook_input(session: SessionId, name: HookKind, event: &HookEvent, root: &Path
     value
 }
 
+/// What a hook may do in addition to the profile of hooks.
+fn access(hook: &HookConfig, root: &Path) -> ProcessAccess {
+    ProcessAccess {
+        unconfined: hook.sandbox == Some(false),
+        network: hook.network == Some(true),
+        write: hook.write.iter().map(|path| root.join(path)).collect(),
+    }
+}
+
 /// The output of a hook.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -152,20 +160,12 @@ enum HookDecision {
     Ask,
 }
 
-/// Creates the files for the stdin and stderr of a hook, which only the user can access.
-fn files(folder: &Path, input: &Value) -> std::io::Result<(NamedTempFile, NamedTempFile)> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let stdin = NamedTempFile::new_in(folder)?;
-    stdin.as_file().write_all(input.to_string().as_bytes())?;
-    Ok((stdin, NamedTempFile::new_in(folder)?))
-}
-
 async fn run(
     hook: &HookConfig,
     input: &Value,
     root: &Path,
     environment: &sandbox::ProcessEnvironment,
-    folder: &Path,
+    confinement: Option<&Confinement>,
 ) -> HookOutcome {
     let notice = |why: String| HookOutcome {
         notices: vec![format!("the hook `{}` {why}", first_line(&hook.command))],
@@ -179,45 +179,38 @@ async fn run(
         }
         reaction
     };
-    let (stdin, mut stderr) = match files(folder, input) {
-        Ok(files) => files,
-        Err(error) => return undecided(format!("was not run: {error}")),
-    };
-    let arguments = [
-        "-c".into(),
-        WRAPPER.into(),
-        "hook".into(),
-        stdin.path().into(),
-        stderr.path().into(),
-        OsString::from(&hook.command),
-    ];
     let limit = hook.timeout.map_or(DEFAULT_TIMEOUT, |span| span.0);
-    let request = ProcessRequest {
-        program: Program::Exec {
-            program: "sh".into(),
-            args: arguments.into(),
-        },
-        cwd: root.into(),
-        environment: environment.clone(),
-        timeout: Some(limit),
-        grace: ProcessRequest::GRACE,
-        output: OUTPUT,
-        terminal: None,
-    };
-    let exit = match sandbox::spawn(&request) {
-        Ok(mut process) => process.exit().await,
+    let program = Program::Shell(hook.command.clone());
+    let started = PipedProcess::start(&program, root, environment, confinement);
+    let (mut process, mut stdin, stdout) = match started {
+        Ok(started) => started,
         Err(error) => return undecided(format!("was not run: {error}")),
     };
-    let mut complaint = Vec::new();
-    let read = stderr
-        .rewind()
-        .and_then(|()| stderr.as_file_mut().take(MAX_CHARS as u64).read_to_end(&mut complaint));
-    let complaint = match read {
-        Ok(_) => String::from_utf8_lossy(&complaint).trim().to_string(),
+    let input = input.to_string();
+    let mut reading = tokio::spawn(read_output(stdout));
+    let work = async {
+        // A hook need not read its input.
+        let write = async {
+            drop(stdin.write_all(input.as_bytes()).await);
+            drop(stdin);
+        };
+        tokio::join!(write, process.wait()).1
+    };
+    let status = tokio::time::timeout(limit, work)
+        .await
+        .unwrap_or(ProcessStatus::TimedOut);
+    let stderr = process.stderr();
+    drop(process);
+    // A background process may keep the output open.
+    let output = match tokio::time::timeout(DRAIN_TIMEOUT, &mut reading).await {
+        Ok(output) => output.unwrap_or_default(),
         Err(_) => String::new(),
     };
-    match exit.status {
-        ProcessStatus::Exited(0) => parse_output(&exit.output.head),
+    reading.abort();
+    let mut complaint = format!("{}{}", stderr.head, stderr.tail).trim().to_owned();
+    complaint.truncate(complaint.floor_char_boundary(MAX_CHARS));
+    match status {
+        ProcessStatus::Exited(0) => parse_output(&output),
         ProcessStatus::Exited(2) => {
             let why = if complaint.is_empty() {
                 "no reason given".into()
@@ -236,6 +229,16 @@ async fn run(
         ProcessStatus::Signalled(signal) => undecided(format!("was ended by signal {signal}")),
         ProcessStatus::Unknown => undecided("ended for an unknown reason".into()),
     }
+}
+
+/// Reads all output of a hook, and returns the start of it.
+async fn read_output(mut stdout: impl AsyncRead + Unpin) -> String {
+    let mut capture = OutputCapture::new(OUTPUT);
+    let mut buffer = vec![0; OUTPUT.head];
+    while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
+        capture.add(&buffer[..count]);
+    }
+    capture.finish().head
 }
 
 /// Parses the output of a hook: JSON, or plain text for the model.
@@ -305,13 +308,13 @@ pub fn hooks(
     hooks: Vec<HookConfig>,
     root: &Path,
     environment: sandbox::ProcessEnvironment,
-    folder: PathBuf,
+    confinement: Option<Confinement>,
 ) -> Arc<dyn Hooks> {
     Arc::new(ShellHooks {
         hooks,
         root: root.into(),
         environment,
-        folder,
+        confinement,
     })
 }
 
@@ -325,6 +328,9 @@ mod tests {
             matcher: matcher.map(Into::into),
             command: command.into(),
             timeout: Some(crate::config::HumanDuration(Duration::from_secs(20))),
+            sandbox: None,
+            network: None,
+            write: Vec::new(),
         }
     }
 
@@ -337,7 +343,7 @@ mod tests {
             hooks,
             root: temp.path().into(),
             environment,
-            folder: temp.path().join("data/hooks"),
+            confinement: None,
         };
         let event = HookEvent::PreToolUse {
             call: "c".into(),
@@ -385,10 +391,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_input_of_a_hook_is_in_a_private_directory() {
-        let command = r#"f=$(readlink /proc/self/fd/0) && d=${f%/*} && echo "${d##*/} $(stat -c %a "$d")""#;
-        let outcome = before(vec![hook(HookKind::PreToolUse, None, command)]).await;
-        assert_eq!(outcome.context.as_deref(), Some("hooks 700"));
+    async fn a_hook_that_ignores_its_input_or_leaves_a_process_does_not_block() {
+        let outcome = before(vec![hook(HookKind::PreToolUse, None, "sleep 60 & echo done")]).await;
+        assert!(
+            outcome.context.as_deref().is_none_or(|text| text == "done"),
+            "{outcome:?}"
+        );
+        assert_eq!(outcome.ruling, Ruling::Silent);
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use crate::config::{Config, LspServerConfig};
 use crate::trust::ProjectTrust;
 use futures::future::{BoxFuture, FutureExt as _};
 use lsp::{LanguageServerSpec, LanguageServers, LspDiagnostic, LspLimits, SymbolPosition};
-use sandbox::ProcessEnvironment;
+use sandbox::{Confinement, ProcessAccess, ProcessEnvironment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,7 @@ pub fn servers(
     trust: ProjectTrust,
     workspace: &Workspace,
     env: ProcessEnvironment,
+    confinement: Option<Confinement>,
 ) -> Option<LanguageServers> {
     if !config.lsp.enabled || trust != ProjectTrust::Trusted {
         return None;
@@ -34,7 +35,13 @@ pub fn servers(
         memory: u64::from(config.lsp.memory_mb.get()) << 20,
         ..LspLimits::default()
     };
-    Some(LanguageServers::new(workspace.clone(), env, specs(config), limits))
+    Some(LanguageServers::new(
+        workspace.clone(),
+        env,
+        confinement,
+        specs(config),
+        limits,
+    ))
 }
 
 /// The configured servers and the known ones with their configured changes.
@@ -55,6 +62,7 @@ pub fn specs(config: &Config) -> Vec<LanguageServerSpec> {
             env: Default::default(),
             init_options: Default::default(),
             settings: Default::default(),
+            access: Default::default(),
         };
         (plain, Some(server))
     });
@@ -75,6 +83,9 @@ fn with_overrides(mut spec: LanguageServerSpec, config: &LspServerConfig) -> Lan
         env,
         init_options,
         settings,
+        sandbox,
+        network,
+        write,
     } = config.clone();
     if !command.is_empty() {
         spec.command = command;
@@ -89,6 +100,11 @@ fn with_overrides(mut spec: LanguageServerSpec, config: &LspServerConfig) -> Lan
     spec.env.extend(env);
     spec.init_options = init_options.unwrap_or(spec.init_options);
     spec.settings = settings.unwrap_or(spec.settings);
+    spec.access = ProcessAccess {
+        unconfined: sandbox == Some(false),
+        network: network == Some(true),
+        write: write.into_iter().map(PathBuf::from).collect(),
+    };
     spec
 }
 

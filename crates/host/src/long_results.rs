@@ -9,7 +9,7 @@ use std::time::Duration;
 use workspace::ScratchFolder;
 
 /// Its name in the data directory.
-const DIR_NAME: &str = "long-answers";
+pub(crate) const DIR_NAME: &str = "long-answers";
 /// How long the results of an inactive session are kept.
 const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 

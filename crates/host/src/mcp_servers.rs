@@ -7,6 +7,7 @@ use crate::confinement;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::mcp_cache::McpFileCache;
+use crate::project_programs::{self, ApprovedPrograms, ProgramDefinition};
 use crate::trust::ProjectTrust;
 use crate::{models, paths, project};
 use context::{FileOrigin, ReadRefusal};
@@ -15,6 +16,7 @@ use mcp::{
     OAuthSettings, PROJECT_FILES, ReadOnlyHints, SamplingPolicy,
 };
 use model::{Model, Part};
+use sandbox::Confinement;
 use serde::Deserialize as _;
 use session::Command;
 use std::collections::BTreeMap;
@@ -48,6 +50,8 @@ pub struct McpContext<'a> {
     pub env: &'a ProcessEnv,
     /// Servers of the client that opened the session.
     pub extra: &'a [McpDefinition],
+    /// The confinement of servers.
+    pub confinement: Option<&'a Confinement>,
 }
 
 /// Creates the servers of a project. Returns problems as well. There may be no server: one can be added later.
@@ -101,6 +105,7 @@ pub fn server_environment(place: McpContext<'_>) -> Result<McpEnvironment> {
     Ok(McpEnvironment {
         root: root.to_owned(),
         environment: confinement::environment(config, env),
+        confinement: place.confinement.cloned(),
         http_client: Arc::new(web),
         cache: Arc::new(McpFileCache::new(env)?),
         notices: NotificationSender::none(),
@@ -132,7 +137,7 @@ pub(crate) fn watch(servers: &McpServers, place: McpContext<'_>) {
             return None;
         }
         before = now;
-        let layers = reload(&layers)?;
+        let layers = reload(&layers, &ApprovedPrograms::load(&root, &env))?;
         let place = McpContext {
             config: &config,
             layers: &layers,
@@ -140,18 +145,23 @@ pub(crate) fn watch(servers: &McpServers, place: McpContext<'_>) {
             trust,
             env: &env,
             extra: &further,
+            confinement: None,
         };
         Some(definitions(place).0)
     });
 }
 
 /// Reads the files of the layers again. Returns `None` if one of them is invalid.
-fn reload(layers: &[ConfigLayer]) -> Option<Vec<ConfigLayer>> {
+fn reload(layers: &[ConfigLayer], approved: &ApprovedPrograms) -> Option<Vec<ConfigLayer>> {
     let mut fresh = Vec::new();
     for layer in layers {
         match &layer.origin {
             ConfigOrigin::User(path) => fresh.extend(ConfigLayer::read(path, ConfigOrigin::User).ok()?),
-            ConfigOrigin::Project(path) => fresh.extend(ConfigLayer::read(path, ConfigOrigin::Project).ok()?),
+            ConfigOrigin::Project(path) => {
+                let mut layer = ConfigLayer::read(path, ConfigOrigin::Project).ok()?;
+                layer.iter_mut().for_each(|layer| drop(approved.restrict(layer)));
+                fresh.extend(layer);
+            }
             ConfigOrigin::BuiltIn | ConfigOrigin::Variable(_) | ConfigOrigin::Flag(_) => fresh.push(layer.clone()),
         }
     }
@@ -165,7 +175,9 @@ fn definition_files(root: &Path, env: &ProcessEnv) -> Vec<PathBuf> {
         .ok()
         .into_iter()
         .chain(project::config_file(root));
-    project.chain(own).collect()
+    // Approvals are stored with the trusted directories.
+    let trust = paths::data_dir(env).ok().map(|data| data.join("trust.json"));
+    project.chain(own).chain(trust).collect()
 }
 
 fn file_stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
@@ -329,6 +341,13 @@ fn adjust(definition: &mut McpDefinition, entry: &McpServerConfig) {
             McpElicitationConfig::Decline => ElicitationPolicy::Decline,
         };
     }
+    if let Some(confined) = entry.sandbox {
+        definition.access.unconfined = !confined;
+    }
+    if let Some(network) = entry.network {
+        definition.access.network = network;
+    }
+    definition.access.write.extend(entry.write.iter().map(PathBuf::from));
     let oauth = &entry.oauth;
     let before = std::mem::take(&mut definition.oauth);
     definition.oauth = OAuthSettings {
@@ -373,7 +392,11 @@ fn from_files(
         let read = (FileOrigin::Project { workspace, top }).read(&place.root.join(name), MAX_BYTES);
         match read {
             Ok(bytes) => {
-                let (read, problem) = mcp::parse_mcp_file(&String::from_utf8_lossy(&bytes), name, variables);
+                let text = String::from_utf8_lossy(&bytes);
+                let (mut read, problem) = mcp::parse_mcp_file(&text, name, variables);
+                let unapproved = unapproved_in_file(place, name, &text);
+                read.retain(|definition| !unapproved.iter().any(|program| program.name == definition.name));
+                problems.extend(unapproved.iter().map(ProgramDefinition::warning));
                 definitions.extend(read);
                 problems.extend(problem);
             }
@@ -385,6 +408,14 @@ fn from_files(
         }
     }
     definitions
+}
+
+/// The servers of a file that the user did not approve.
+fn unapproved_in_file(place: McpContext<'_>, name: &str, text: &str) -> Vec<ProgramDefinition> {
+    let approved = ApprovedPrograms::load(place.root, place.env);
+    let mut programs = project_programs::in_mcp_file(&place.root.join(name), text);
+    programs.retain(|program| !approved.contains(program));
+    programs
 }
 
 /// Replaces a prompt `/SERVER.PROMPT ARGUMENTS` with the prompt of that server.
@@ -463,6 +494,7 @@ mod tests {
             trust,
             env: &env,
             extra: &[],
+            confinement: None,
         };
         definitions(place)
     }

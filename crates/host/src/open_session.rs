@@ -261,6 +261,10 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let edit_formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
     warnings.extend(edit_formats.as_ref().and_then(|formats| formats.warning.clone()));
     let notices = NotificationSender::channel();
+    let (mut commands, problems) = confinement::load(config, env, &workspace, &permissions, notices.0.clone());
+    warnings.extend(problems);
+    let server_confinement = confinement::of_servers(config, &commands);
+    let environment = confinement::command_environment(config, env, root);
     let mcp_context = mcp_servers::McpContext {
         config,
         layers: &loaded.layers,
@@ -268,8 +272,15 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         trust,
         env,
         extra: &client.mcp,
+        confinement: server_confinement.as_ref(),
     };
-    let language_servers = language_servers::servers(config, trust, &workspace, confinement::environment(config, env));
+    let language_servers = language_servers::servers(
+        config,
+        trust,
+        &workspace,
+        environment.clone(),
+        server_confinement.clone(),
+    );
     let (servers, problems) =
         mcp_servers::servers(mcp_context, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
     warnings.extend(problems);
@@ -284,8 +295,6 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         let checkpoints = Checkpointer::new(workspace.root(), blobs.clone()).with_hidden_paths(&workspace);
         checkpoints.with_journal(&journal)
     });
-    let (mut commands, problems) = confinement::load(config, env, &workspace, &permissions, notices.0.clone());
-    warnings.extend(problems);
     commands.terminals = client.terminals.clone();
     let (agents, problems) = acp_agents::load(config, env, root, &workspace, commands.confinement.clone());
     warnings.extend(problems);
@@ -332,7 +341,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         panels: Some(panels.clone()),
     };
     let context_source = toolbox::ToolContextSource(workspace.clone());
-    let tools = toolbox::build_registry(workspace, confinement::environment(config, env), options);
+    let tools = toolbox::build_registry(workspace, environment, options);
     let tools = match profile {
         // The tools of MCP servers were already selected by server.
         Some(profile) => tools.filtered(move |tool| tool.source().is_some() || profile.offers(&tool.spec().name)),
@@ -358,7 +367,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
             permissions::hooks(&loaded.layers),
             root,
             confinement::environment(config, env),
-            paths::data_dir(env)?.join("hooks"),
+            server_confinement.clone(),
         ),
         approvals: request.approvals,
         store: match &telemetry {

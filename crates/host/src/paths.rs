@@ -32,6 +32,19 @@ pub fn data_dir(env: &ProcessEnv) -> Result<PathBuf> {
     }
 }
 
+/// The files and directories of hew, which no tool treats as part of a project.
+pub(crate) fn private_paths(env: &ProcessEnv) -> Vec<PathBuf> {
+    let files = [user_config_file(env), keys_file(env)].into_iter().flatten();
+    files.chain(private_folders(env)).collect()
+}
+
+/// The directories of hew. A configuration file elsewhere has neighbours that do not belong to hew.
+pub(crate) fn private_folders(env: &ProcessEnv) -> Vec<PathBuf> {
+    let config = user_config_file(env).ok().filter(|_| env.get("HEW_CONFIG").is_none());
+    let config = config.and_then(|file| Some(file.parent()?.to_path_buf()));
+    config.into_iter().chain(data_dir(env)).collect()
+}
+
 /// The cache directory: `hew` in the cache directory of the user.
 pub fn cache_dir(env: &ProcessEnv) -> Result<PathBuf> {
     Ok(base_dir(env, "XDG_CACHE_HOME", ".cache")?.join("hew"))

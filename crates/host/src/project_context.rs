@@ -3,7 +3,7 @@
 use crate::config::{Config, LoadedConfig};
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
-use crate::{paths, permissions};
+use crate::{long_results, paths, permissions};
 use context::{
     CommandCatalog, ContextSettings, DiskContext, ModeCatalog, ProjectTrust, RuleSources, RulesFileSelection,
     SavedPrompt,
@@ -19,6 +19,13 @@ use workspace::Workspace;
 pub fn open_workspace(root: &Path, permissions: &policy::Permissions) -> Result<Workspace> {
     let opened = Workspace::open(root).and_then(|workspace| workspace.with(&permissions.project.more));
     let workspace = opened.map_err(|error| Failure::usage(error.to_string()))?;
+    let private = &permissions.project.private;
+    // Long results are read by path.
+    let shared: Vec<PathBuf> = private
+        .iter()
+        .map(|folder| folder.join(long_results::DIR_NAME))
+        .collect();
+    let workspace = workspace.excluding(private, &shared);
     let (denies_reading, _) = permissions.denies_files();
     if permissions.ignore.is_empty() && !denies_reading {
         return Ok(workspace);

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::{atomic, paths};
 pub use context::ProjectTrust;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,9 @@ pub struct TrustList {
     pub trusted: BTreeSet<PathBuf>,
     /// Directories that the user declined to trust.
     pub declined: BTreeSet<PathBuf>,
+    /// The approved programs of each project, see [`project_programs`](crate::project_programs).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub approved: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
 impl TrustList {
@@ -59,6 +62,14 @@ impl TrustList {
             ProjectTrust::Declined => drop(self.declined.insert(folder.into())),
             ProjectTrust::Unknown => {}
         }
+        if trust != ProjectTrust::Trusted {
+            self.approved.remove(folder);
+        }
+        self.save(env)
+    }
+
+    /// Saves the list.
+    pub(crate) fn save(&self, env: &ProcessEnv) -> Result<()> {
         let file = file(env)?;
         let text = serde_json::to_string_pretty(self).map_err(|error| Failure::failed(error.to_string()))?;
         atomic::write(&file, &format!("{text}\n")).map_err(|error| Failure::file("write", &file, &error))

@@ -28,6 +28,7 @@ pub fn problems(loaded: &LoadedConfig, root: &Path, env: &ProcessEnv) -> Vec<Str
         trust,
         env,
         extra: &[],
+        confinement: None,
     };
     all.extend(mcp_servers::definitions(place).1);
     if let Ok(workspace) = open_workspace(root, &permissions) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sandbox::{PipedProcess, ProcessEnvironment, Program};
+use sandbox::{Confinement, PipedProcess, ProcessEnvironment, Program};
 use serde_json::{Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
@@ -76,6 +76,7 @@ impl LanguageServer {
         root: &Path,
         workspace: Workspace,
         environment: &ProcessEnvironment,
+        confinement: Option<&Confinement>,
     ) -> Result<Self, Error> {
         let failed = |why: String| Error::Start {
             server: spec.name.clone(),
@@ -93,8 +94,9 @@ impl LanguageServer {
             .env
             .iter()
             .fold(environment.clone(), |all, (name, value)| all.with(name, value));
-        let (process, input, output) =
-            PipedProcess::start(&program, root, &environment).map_err(|error| failed(error.to_string()))?;
+        let confinement = confinement.map(|confinement| confinement.with_access(&spec.access));
+        let started = PipedProcess::start(&program, root, &environment, confinement.as_ref());
+        let (process, input, output) = started.map_err(|error| failed(error.to_string()))?;
         let uri = positions::uri(root).ok_or_else(|| failed("the directory cannot be expressed as a URI".into()))?;
         let store = Arc::new(DiagnosticStore::new(spec.settings.clone(), json!(uri.as_str())));
         let connection = LspConnection::new(input, output, store.clone());

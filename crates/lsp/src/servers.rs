@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-use sandbox::ProcessEnvironment;
+use sandbox::{Confinement, ProcessEnvironment};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval, timeout_at};
 use workspace::Workspace;
@@ -54,6 +54,7 @@ pub struct LanguageServers(Arc<LanguageServersInner>);
 struct LanguageServersInner {
     workspace: Workspace,
     environment: ProcessEnvironment,
+    confinement: Option<Confinement>,
     specs: Vec<Arc<LanguageServerSpec>>,
     limits: LspLimits,
     slots: Mutex<HashMap<ServerKey, LspServerSlot>>,
@@ -109,16 +110,18 @@ pub struct DiagnosticBaseline {
 }
 
 impl LanguageServers {
-    /// Servers for a project; none is started yet. `environment` is the environment of their processes.
+    /// Servers for a project; none is started yet. `environment` and `confinement` are those of their processes.
     pub fn new(
         workspace: Workspace,
         environment: ProcessEnvironment,
+        confinement: Option<Confinement>,
         specs: Vec<LanguageServerSpec>,
         limits: LspLimits,
     ) -> Self {
         Self(Arc::new(LanguageServersInner {
             workspace,
             environment,
+            confinement,
             specs: specs.into_iter().map(Arc::new).collect(),
             limits,
             slots: Mutex::default(),
@@ -390,14 +393,13 @@ async fn run(
         .saturating_mul(1 << failures.saturating_sub(1).min(16))
         .min(MAX_RESTART_DELAY);
     let failed = |why: String, pause: Duration| LspServerState::Failed(why, Instant::now() + pause);
-    let Some((workspace, environment, limits)) = inner
-        .upgrade()
-        .map(|inner| (inner.workspace.clone(), inner.environment.clone(), inner.limits))
-    else {
-        return;
-    };
+    let Some(servers) = inner.upgrade() else { return };
+    let (workspace, environment, limits) = (servers.workspace.clone(), servers.environment.clone(), servers.limits);
+    let confinement = servers.confinement.clone();
+    drop(servers);
     let started = Instant::now();
-    let server = match LanguageServer::start(spec.clone(), &root, workspace, &environment).await {
+    let starting = LanguageServer::start(spec.clone(), &root, workspace, &environment, confinement.as_ref());
+    let server = match starting.await {
         Ok(server) => Arc::new(server),
         Err(error) => {
             tracing::warn!(%error, "cannot start language server");

@@ -37,6 +37,9 @@ pub struct LanguageServerSpec {
     /// Settings by section, for configuration requests.
     #[serde(default)]
     pub settings: Value,
+    /// What its process may do in addition to the profile of language servers.
+    #[serde(skip)]
+    pub access: sandbox::ProcessAccess,
 }
 
 impl LanguageServerSpec {

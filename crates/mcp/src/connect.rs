@@ -105,7 +105,12 @@ async fn stdio(
     let cwd = cwd
         .as_ref()
         .map_or_else(|| context.root.clone(), |cwd| context.root.join(cwd));
-    let start = || PipedProcess::start(&program, &cwd, &environment).map_err(|error| unreachable(definition, error));
+    let confinement = context.confinement.as_ref();
+    let confinement = confinement.map(|confinement| confinement.with_access(&definition.access));
+    let start = || {
+        let started = PipedProcess::start(&program, &cwd, &environment, confinement.as_ref());
+        started.map_err(|error| unreachable(definition, error))
+    };
     let mut attempt = HandshakeMode::Initialize;
     loop {
         let (process, input, output) = start()?;

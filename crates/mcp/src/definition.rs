@@ -34,6 +34,8 @@ pub struct McpDefinition {
     pub elicitation: ElicitationPolicy,
     /// OAuth settings.
     pub oauth: OAuthSettings,
+    /// What its process may do in addition to the profile of servers.
+    pub access: sandbox::ProcessAccess,
     /// Where it was defined, for the user.
     pub origin: String,
 }
@@ -132,6 +134,7 @@ impl McpDefinition {
             sampling: SamplingPolicy::default(),
             elicitation: ElicitationPolicy::default(),
             oauth: OAuthSettings::default(),
+            access: sandbox::ProcessAccess::default(),
             origin: String::new(),
         }
     }

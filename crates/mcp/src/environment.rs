@@ -21,6 +21,8 @@ pub struct McpEnvironment {
     pub root: PathBuf,
     /// The environment of processes.
     pub environment: sandbox::ProcessEnvironment,
+    /// The confinement of processes; not even their descendants are ended without one.
+    pub confinement: Option<sandbox::Confinement>,
     /// Creates HTTP clients.
     pub http_client: HttpClientFactory,
     /// Storage between runs.

@@ -49,6 +49,14 @@ struct McpLoginEntry {
     callback_port: Option<u16>,
 }
 
+/// The servers that a file defines, as its JSON without variables replaced, by name. Empty if the file is invalid.
+pub fn mcp_file_entries(text: &str) -> BTreeMap<String, String> {
+    let value: Value = serde_json::from_str(&strip_json_comments(text)).unwrap_or_default();
+    let servers = ["mcpServers", "servers"].iter().find_map(|key| value.get(key));
+    let servers = servers.and_then(Value::as_object).into_iter().flatten();
+    servers.map(|(name, value)| (name.clone(), value.to_string())).collect()
+}
+
 /// Returns the servers that a file defines, and an error of the file. An invalid server is included with its error.
 pub fn parse_mcp_file(
     text: &str,
@@ -107,6 +115,7 @@ fn to_definition(name: &str, value: &Value, origin: &str, variables: &ConfigVari
             scopes: oauth.map(|oauth| oauth.scopes.clone()).unwrap_or_default(),
             port: oauth.and_then(|oauth| oauth.callback_port),
         },
+        access: Default::default(),
         origin: origin.to_owned(),
     }
 }

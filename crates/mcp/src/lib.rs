@@ -36,7 +36,7 @@ pub use definition::{
 pub use environment::{HttpClientFactory, McpEnvironment, McpToolFilter};
 pub use error::{BoxError, DefinitionError, Error};
 pub use expand::{ConfigVariables, expand_variables};
-pub use import::{PROJECT_FILES, parse_mcp_file};
+pub use import::{PROJECT_FILES, mcp_file_entries, parse_mcp_file};
 pub use offer::{PromptArgument, PromptOffer, ResourceOffer, ServerOffer, ToolOffer};
 pub use server::McpServerState;
 pub use servers::{McpPrompt, McpServerStatus, McpServers, PromptArgumentError};

@@ -22,17 +22,23 @@ pub struct ProjectPaths {
     pub home: Option<PathBuf>,
     /// Directories for temporary files, in which commands may write.
     pub temporary: Vec<PathBuf>,
+    /// Files and directories of hew itself, which are never inside the project.
+    pub private: Vec<PathBuf>,
 }
 
 impl ProjectPaths {
     /// Returns whether an absolute path is inside the project.
     pub fn area_of(&self, path: &Path) -> PathArea {
         let path = normalize(path);
-        if self.roots().any(|root| path.starts_with(root)) {
+        if self.roots().any(|root| path.starts_with(root)) && !self.is_private(&path) {
             PathArea::Inside
         } else {
             PathArea::Outside
         }
+    }
+
+    fn is_private(&self, path: &Path) -> bool {
+        self.private.iter().any(|private| path.starts_with(private))
     }
 
     /// All project directories.
@@ -53,9 +59,13 @@ impl ProjectPaths {
     pub fn relative(&self, path: &Path) -> Option<PathBuf> {
         if path.is_relative() {
             let path = normalize(path);
-            return (!path.starts_with("..")).then_some(path);
+            let is_inside = !path.starts_with("..") && !self.is_private(&self.root.join(&path));
+            return is_inside.then_some(path);
         }
         let path = normalize(path);
+        if self.is_private(&path) {
+            return None;
+        }
         let relative = self.roots().find_map(|root| path.strip_prefix(root).ok());
         relative.map(Path::to_path_buf)
     }

@@ -1,6 +1,11 @@
 //! The access rights of a confined process.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::GuardPool;
 
 /// The access rights of a process. It may read everything that is not hidden; writing is restricted.
 ///
@@ -18,12 +23,72 @@ pub struct Confinement {
     pub protected: Vec<PathBuf>,
     /// Files and directories that cannot be read.
     pub hidden: Vec<PathBuf>,
+    /// Finds further protected and hidden paths before each process starts.
+    pub scan: Option<PathScan>,
     /// Access to the network, including loopback.
     pub network: NetworkAccess,
     /// Resource limits.
     pub limits: ResourceLimits,
     /// The program that starts confined processes: its `main` must start with [`guard`](crate::guard).
     pub launcher: PathBuf,
+    /// Guards that are kept for the next process; without a pool each process has its own.
+    pub guards: Option<GuardPool>,
+}
+
+/// What a server or a hook may do in addition to its profile.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessAccess {
+    /// Nothing is confined.
+    pub unconfined: bool,
+    /// It may use the network.
+    pub network: bool,
+    /// Files and directories that it may write.
+    pub write: Vec<PathBuf>,
+}
+
+/// Looks at the files of a project around each process.
+pub trait AccessScan: Send + Sync {
+    /// Finds protected and hidden paths. If it fails, the process is not started.
+    fn before(&self) -> Result<ScannedPaths, String>;
+
+    /// Reverts what the process created and must not have created. Returns the paths.
+    fn after(&self) -> Vec<PathBuf>;
+}
+
+/// A shared [`AccessScan`].
+#[derive(Clone)]
+pub struct PathScan(pub Arc<dyn AccessScan>);
+
+/// The result of a [`PathScan`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScannedPaths {
+    /// Paths that stay read-only.
+    pub protected: Vec<PathBuf>,
+    /// Paths that cannot be read.
+    pub hidden: Vec<PathBuf>,
+}
+
+impl fmt::Debug for PathScan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PathScan")
+    }
+}
+
+impl PartialEq for PathScan {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for PathScan {}
+
+/// All paths with restricted access, at the start of a process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct AccessPaths {
+    /// Directories that must not be moved because they contain the others.
+    pub(crate) pinned: Vec<PathBuf>,
+    pub(crate) protected: Vec<PathBuf>,
+    pub(crate) hidden: Vec<PathBuf>,
 }
 
 /// The level of confinement.
@@ -67,10 +132,29 @@ impl Confinement {
             temp: ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).into(),
             protected: Vec::new(),
             hidden: Vec::new(),
+            scan: None,
             network: NetworkAccess::Denied,
             limits: ResourceLimits::default(),
             // Valid even if the file was replaced by a newer version.
             launcher: "/proc/self/exe".into(),
+            guards: None,
+        }
+    }
+
+    /// The confinement of a process with more access rights. It has its own guard.
+    pub fn with_access(&self, access: &ProcessAccess) -> Self {
+        Self {
+            level: match access.unconfined {
+                true => ConfinementLevel::Off,
+                false => self.level,
+            },
+            roots: self.roots.iter().chain(&access.write).cloned().collect(),
+            network: match access.network {
+                true => NetworkAccess::Granted,
+                false => self.network,
+            },
+            guards: None,
+            ..self.clone()
         }
     }
 
@@ -84,20 +168,57 @@ impl Confinement {
 
     /// The given protected paths, and the files in each root that make git run programs.
     pub(crate) fn protected_paths(&self) -> Vec<PathBuf> {
-        /// These must not be created either; `commondir` would redirect the configuration.
-        const GIT: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
-        let git = self.roots.iter().map(|root| root.join(".git"));
-        let inside = git.flat_map(|git| match git.is_dir() && !git.is_symlink() {
-            true => {
-                // The repositories of submodules, which have their own hooks.
-                let modules = Some(git.join("modules")).filter(|modules| modules.is_dir());
-                GIT.map(|name| git.join(name)).into_iter().chain(modules).collect()
+        let git = self.roots.iter().flat_map(|root| repository_control_paths(root));
+        self.protected.iter().cloned().chain(git).collect()
+    }
+
+    /// This confinement with the paths that its scan finds now.
+    pub(crate) fn scanned(&self) -> Result<Self, String> {
+        let found = match &self.scan {
+            Some(PathScan(scan)) if self.level != ConfinementLevel::Off => scan.before()?,
+            Some(_) | None => ScannedPaths::default(),
+        };
+        Ok(Self {
+            protected: self.protected.iter().cloned().chain(found.protected).collect(),
+            hidden: self.hidden.iter().cloned().chain(found.hidden).collect(),
+            scan: None,
+            ..self.clone()
+        })
+    }
+
+    /// The paths that cannot be read now.
+    pub fn hidden_paths(&self) -> Result<Vec<PathBuf>, String> {
+        Ok(self.scanned()?.hidden)
+    }
+
+    /// The paths with restricted access.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "Seatbelt needs no pins"))]
+    pub(crate) fn access_paths(&self) -> Result<AccessPaths, String> {
+        let scanned = self.scanned()?;
+        Ok(match self.level {
+            ConfinementLevel::Off => AccessPaths::default(),
+            // Nothing is writable anyway.
+            ConfinementLevel::ReadOnly => AccessPaths {
+                hidden: scanned.hidden,
+                ..AccessPaths::default()
+            },
+            ConfinementLevel::Workspace => {
+                let protected = scanned.protected_paths();
+                let roots = self.writable();
+                let within = |path: &Path| roots.iter().find(|root| path.starts_with(root));
+                let mut pinned = BTreeSet::new();
+                for path in protected.iter().chain(&scanned.hidden) {
+                    let above = path.ancestors().skip(1);
+                    let above = above.take_while(|above| within(above).is_some_and(|root| above != root));
+                    pinned.extend(above.map(Path::to_path_buf));
+                }
+                AccessPaths {
+                    pinned: pinned.into_iter().collect(),
+                    protected,
+                    hidden: scanned.hidden,
+                }
             }
-            // A link to the repository. If there is none, creating a repository is allowed.
-            false if git.exists() || git.is_symlink() => vec![git],
-            false => Vec::new(),
-        });
-        self.protected.iter().cloned().chain(inside).collect()
+        })
     }
 
     /// A short description for the user and the model.
@@ -118,4 +239,30 @@ impl Confinement {
             }
         }
     }
+}
+
+/// Entries of a git directory that make git run programs or read settings elsewhere. They must not be created either.
+const GIT_CONTROL_FILES: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+/// Such entries of a linked worktree.
+const WORKTREE_CONTROL_FILES: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
+
+/// The paths that make git run programs in the working tree at `folder`: entries of its git directory, or the file or
+/// link that names one. Empty if there is no repository, so that one can be created.
+pub fn repository_control_paths(folder: &Path) -> Vec<PathBuf> {
+    let git = folder.join(".git");
+    match git.is_dir() && !git.is_symlink() {
+        true => git_control_paths(&git),
+        false if git.exists() || git.is_symlink() => vec![git],
+        false => Vec::new(),
+    }
+}
+
+/// The entries of a git directory, and of its linked worktrees, that make git run programs or read settings elsewhere.
+pub fn git_control_paths(git: &Path) -> Vec<PathBuf> {
+    let own = GIT_CONTROL_FILES.map(|name| git.join(name));
+    // The repositories of submodules, which have their own hooks.
+    let modules = Some(git.join("modules")).filter(|modules| modules.is_dir());
+    let linked = std::fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
+    let linked = linked.flat_map(|entry| WORKTREE_CONTROL_FILES.map(|name| entry.path().join(name)));
+    own.into_iter().chain(modules).chain(linked).collect()
 }

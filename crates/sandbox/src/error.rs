@@ -29,6 +29,9 @@ pub enum Error {
     /// A NUL byte, which arguments cannot contain.
     #[error("the command contains a NUL byte, which arguments cannot contain")]
     Nul,
+    /// The paths that must be hidden or protected could not be determined.
+    #[error("commands are not run: {0}")]
+    Paths(String),
     /// Any other error of the operating system.
     #[error("{program} could not be started")]
     Start {

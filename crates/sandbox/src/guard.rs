@@ -1,45 +1,61 @@
-//! The process between hew and a confined process: it applies the confinement, waits, and ends all descendants.
+//! The process between hew and confined processes: it applies the confinement, waits, and ends all descendants.
 //!
 //! A confinement cannot be applied from outside, and code between fork and exec would have to be unsafe and would make
 //! the standard library copy hew's page tables. Instead hew starts itself again with [`GuardArgs`] as arguments; that
-//! process is the guard. Landlock and seccomp apply to a thread and its children, so the guard confines one thread,
-//! starts the command there, and stays unconfined itself. It adopts every orphan of the command and ends all of them
-//! with it.
+//! process is the guard. It consists of three processes, which are copies of each other:
 //!
-//! Its standard input is a socket to hew: a byte asks the command to end; closing it (also by hew's death) kills
-//! everything immediately. Records about the command are sent in the other direction.
+//! 1. The first one only waits for the second, so that hew has a child process outside of the namespaces.
+//! 2. The second one is the first process of the namespaces. It arranges the files once, receives a [`GuardRequest`] on
+//!    its standard input for each command, and brings the arrangement up to date. If its input is closed (also by hew's
+//!    death) it ends, and the kernel kills everything in its PID namespace.
+//! 3. One [`command_runner`] for each command.
 
 mod capabilities;
+mod command_runner;
+mod created_names;
 mod descendants;
 mod landlock_rules;
 mod mounts;
+mod moved_paths;
+mod process_limit;
 mod protected_snapshot;
 mod seccomp_filter;
 mod syscall;
 
-use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
+use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::guard_args::{GuardArgs, GuardMode};
 use crate::guard_record::GuardRecord;
-use crate::{ConfinementReport, LayerStatus, ProcessStatus};
+use crate::guard_request::{GuardRequest, GuardStreams};
+use crate::{ConfinementReport, LayerStatus};
+use command_runner::ConfinedRunner;
+use mounts::MountTable;
 
 /// The exit code of a guard that could not start its command, as used by `env`.
 const GUARD_FAILED: u8 = 125;
+/// The exit code of a second process whose namespaces do not work.
+const NAMESPACES_FAILED: u8 = 124;
+/// How long the runners are awaited when the guard ends.
+const RUNNER_TIMEOUT: Duration = Duration::from_secs(3);
+const RUNNER_POLL: Duration = Duration::from_millis(5);
+/// How long to wait for a request before ended commands are reaped, if the kernel cannot report their end.
+const REAP_INTERVAL: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// Runs the guard if this program was started as one, and returns the exit code. Call it first in `main`, before any
 /// thread is started.
 pub fn guard() -> Option<ExitCode> {
     let args = GuardArgs::from_args(std::env::args_os().skip(1))?;
     let code = match UnixStream::try_from(InheritedSocket) {
-        Ok(hew) => run_guard(args, hew),
+        Ok(hew) => start(&args, hew),
         // Started manually, without a socket to hew.
         Err(_) => ExitCode::from(GUARD_FAILED),
     };
@@ -55,182 +71,269 @@ impl TryFrom<InheritedSocket> for UnixStream {
         let stream = Self::from(io::stdin().as_fd().try_clone_to_owned()?);
         // Fails on anything but a socket.
         stream.peer_addr()?;
+        let nowhere = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())?;
+        rustix::stdio::dup2_stdin(&nowhere)?;
         Ok(stream)
     }
 }
 
-fn run_guard(args: GuardArgs, hew: UnixStream) -> ExitCode {
-    let tell = |record: GuardRecord| {
-        // If hew is gone, the record is not needed.
-        drop((&hew).write_all(&record.encode()));
-    };
-    let prepared = match PreparedGuard::new(&args) {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            tell(GuardRecord::Failed(error.to_string()));
-            return ExitCode::from(GUARD_FAILED);
-        }
-    };
-    // Sent before the command runs, so that hew has the report in any case.
-    if args.mode == GuardMode::Confine {
-        tell(GuardRecord::Enforced(prepared.report.clone()));
-    }
-    if args.command.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    let seal = protected_snapshot::ProtectedSnapshot::new(&args, &prepared.report);
-    let leader = match prepared.start(&args) {
-        Ok(leader) => leader,
-        Err(error) => {
-            tell(GuardRecord::Failed(error.to_string()));
-            return ExitCode::from(GUARD_FAILED);
-        }
-    };
-    tell(GuardRecord::Started(leader.as_raw_nonzero().get()));
-    let listening = hew
-        .try_clone()
-        .map(|hew| thread::spawn(move || watch_parent(hew, leader)));
-    if listening.is_err() {
-        // The command could not be terminated.
-        descendants::end_group(leader, Signal::KILL);
-    }
-    let status = wait_for(leader);
-    // Its pipe ends would keep the readers waiting until it exits.
-    let nowhere = OpenOptions::new().write(true).open("/dev/null");
-    if let Ok(nowhere) = nowhere {
-        rustix::stdio::dup2_stdout(&nowhere).ok();
-        rustix::stdio::dup2_stderr(&nowhere).ok();
-    }
-    if descendants::kill_descendants() > 0 {
-        tell(GuardRecord::LeftProcesses);
-    }
-    seal.restore_changed()
-        .into_iter()
-        .for_each(|path| tell(GuardRecord::Reverted(path)));
-    tell(GuardRecord::Ended(status));
-    ExitCode::SUCCESS
+/// The namespaces of a guard, from the strictest to none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Namespaces {
+    /// Files, processes and IPC.
+    Processes,
+    /// Files and IPC.
+    Files,
+    None,
 }
 
-/// Forwards hew's requests until hew ends everything or is gone.
-fn watch_parent(mut hew: UnixStream, leader: Pid) {
-    let mut byte = [0];
-    while let Ok(1) = hew.read(&mut byte) {
-        descendants::end_group(leader, Signal::TERM);
-        // A stopped process would not handle the signal.
-        descendants::end_group(leader, Signal::CONT);
+impl Namespaces {
+    /// The flags of `clone`.
+    fn flags(self) -> libc::c_int {
+        let files = libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+        let wanted = match self {
+            Self::Processes => files | libc::CLONE_NEWPID,
+            Self::Files => files,
+            Self::None => return 0,
+        };
+        match is_privileged() {
+            true => wanted,
+            false => wanted | libc::CLONE_NEWUSER,
+        }
     }
-    // The main thread then kills the rest.
-    descendants::end_group(leader, Signal::KILL);
 }
 
-/// Waits for the command and reaps orphans meanwhile.
-fn wait_for(leader: Pid) -> ProcessStatus {
+/// Whether namespaces can be created without a user namespace.
+fn is_privileged() -> bool {
+    capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// The first process: starts the second one with the strictest namespaces that work.
+fn start(args: &GuardArgs, hew: UnixStream) -> ExitCode {
+    syscall::detach_terminal();
+    let limit = process_limit::ProcessLimit::set(args);
+    let tries: &[Namespaces] = match args.mode {
+        GuardMode::Confine if mounts::is_restricted() => &[Namespaces::None],
+        GuardMode::Confine => &[Namespaces::Processes, Namespaces::Files, Namespaces::None],
+        GuardMode::Unconfined => &[Namespaces::None],
+    };
+    let mut problem = match args.mode {
+        GuardMode::Confine => "AppArmor restricts user namespaces".to_owned(),
+        GuardMode::Unconfined => "nothing is confined".into(),
+    };
+    for namespaces in tries {
+        let Ok((mut reason, report)) = io::pipe() else { continue };
+        // Both are different in the namespaces.
+        let (flags, user) = (
+            namespaces.flags(),
+            (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+        );
+        match syscall::fork(flags) {
+            Ok(None) => {
+                drop(reason);
+                let user = (flags & libc::CLONE_NEWUSER != 0).then_some(user);
+                let prepared = PreparedGuard::new(args, *namespaces, user, &problem, limit.is_enforced());
+                return match prepared {
+                    Ok(mut prepared) => {
+                        drop(report);
+                        prepared.serve(args, hew)
+                    }
+                    Err(error) => {
+                        let mut report = report;
+                        drop(report.write_all(error.to_string().as_bytes()));
+                        ExitCode::from(NAMESPACES_FAILED)
+                    }
+                };
+            }
+            Ok(Some(second)) => {
+                drop(report);
+                let mut text = String::new();
+                // The second process closes the pipe when it is ready.
+                drop(reason.read_to_string(&mut text));
+                let ended = wait_for(second);
+                if ended != Some(i32::from(NAMESPACES_FAILED)) {
+                    limit.remove();
+                    return ExitCode::SUCCESS;
+                }
+                problem = text;
+            }
+            Err(error) => problem = format!("no namespaces: {error}"),
+        }
+    }
+    limit.remove();
+    ExitCode::from(GUARD_FAILED)
+}
+
+/// The exit code of a child process.
+fn wait_for(child: Pid) -> Option<i32> {
     loop {
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == leader => return exit_status(status),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return ProcessStatus::Unknown,
+        match waitpid(Some(child), WaitOptions::empty()) {
+            Ok(Some((_, status))) => return status.exit_status(),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
         }
     }
 }
 
-fn exit_status(status: WaitStatus) -> ProcessStatus {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => ProcessStatus::Exited(code),
-        (None, Some(signal)) => ProcessStatus::Signalled(signal),
-        (None, None) => ProcessStatus::Unknown,
-    }
-}
-
-/// A guard with all settings that concern itself; those for the command are still to be applied.
-struct PreparedGuard {
+/// The second process, with everything that does not depend on a command.
+pub(super) struct PreparedGuard {
     report: ConfinementReport,
-    filter: io::Result<seccomp_filter::SyscallFilter>,
+    mounts: Option<MountTable>,
+    runner: ConfinedRunner,
 }
 
 impl PreparedGuard {
-    fn new(args: &GuardArgs) -> io::Result<Self> {
-        syscall::detach_terminal();
+    fn new(
+        args: &GuardArgs,
+        namespaces: Namespaces,
+        user: Option<(u32, u32)>,
+        problem: &str,
+        processes_limited: bool,
+    ) -> io::Result<Self> {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        if args.mode == GuardMode::Unconfined {
-            let reason = "nothing is confined";
-            return Ok(Self {
-                report: ConfinementReport::unconfined(reason),
-                filter: Err(io::Error::other(reason)),
-            });
-        }
-        let mounts = match mounts::set_up(args) {
-            Ok(()) => LayerStatus::Active,
-            Err(mounts::MountError::Unavailable(error)) => LayerStatus::Missing(error.to_string()),
-            Err(mounts::MountError::Incomplete(error)) => return Err(error),
+        let mounts = match namespaces {
+            Namespaces::None => None,
+            Namespaces::Processes | Namespaces::Files => {
+                if let Some(user) = user {
+                    mounts::map_user(user)?;
+                }
+                Some(MountTable::set_up(args, namespaces)?)
+            }
         };
-        capabilities::drop_all_but_files()?;
-        let filter = seccomp_filter::SyscallFilter::new(args.network);
-        Ok(Self {
-            report: ConfinementReport {
+        let report = match args.mode {
+            GuardMode::Unconfined => ConfinementReport::unconfined(problem),
+            GuardMode::Confine => ConfinementReport {
                 landlock: syscall::landlock_version(),
-                seccomp: match &filter {
-                    Ok(_) => LayerStatus::Active,
-                    Err(error) => LayerStatus::Missing(error.to_string()),
+                seccomp: LayerStatus::Active,
+                mounts: match &mounts {
+                    Some(_) => LayerStatus::Active,
+                    None => LayerStatus::Missing(problem.into()),
                 },
-                mounts,
+                processes: match namespaces {
+                    Namespaces::Processes => LayerStatus::Active,
+                    Namespaces::Files | Namespaces::None => LayerStatus::Missing(problem.into()),
+                },
             },
-            filter,
-        })
-    }
-
-    /// Starts the command from a confined thread.
-    fn start(&self, args: &GuardArgs) -> io::Result<Pid> {
-        let mut words = args.command.iter();
-        let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(program);
-        command.args(words).stdin(Stdio::null()).process_group(0);
-        if args.mode == GuardMode::Unconfined {
-            // The command may kill its guard before the record is sent.
-            syscall::die_with_parent(&mut command);
-            return pid(&command.spawn()?);
-        }
-        let confined = || {
-            rustix::thread::set_no_new_privs(true)?;
-            if self.report.landlock.is_some() {
-                landlock_rules::apply_landlock(args, &self.report.mounts).map_err(io::Error::other)?;
-            }
-            if let Ok(filter) = &self.filter {
-                filter.apply()?;
-            }
-            command.spawn()
         };
-        apply_limits(args)?;
-        let child = thread::scope(|scope| {
-            let started = scope.spawn(confined).join();
-            started.unwrap_or_else(|_| Err(io::Error::other("the confining thread panicked")))
-        })?;
-        pid(&child)
+        let (runner, report) = ConfinedRunner::new(args, report, processes_limited)?;
+        Ok(Self { report, mounts, runner })
+    }
+
+    /// Starts commands until hew closes the socket.
+    fn serve(&mut self, args: &GuardArgs, hew: UnixStream) -> ExitCode {
+        let mut socket = Some(hew);
+        let mut running: Vec<(Pid, Option<OwnedFd>)> = Vec::new();
+        while let Some(hew) = &socket {
+            if !reap(&mut running) {
+                // The command has ended its runner, so its descendants have none.
+                return self.end();
+            }
+            match wait_for_input(hew, &running) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(_) => return self.end(),
+            }
+            let (request, streams) = match GuardRequest::receive(hew) {
+                Ok(Some(request)) => request,
+                Ok(None) | Err(_) => return self.end(),
+            };
+            match self.run(args, &request, streams, &mut socket) {
+                Ok(Some(runner)) => running.push((runner, pidfd_open(runner, PidfdFlags::empty()).ok())),
+                Ok(None) => {}
+                // This is the runner, which has finished.
+                Err(code) => return code,
+            }
+        }
+        self.end()
+    }
+
+    /// Starts a command. The error is the exit code of the runner, in its process.
+    fn run(
+        &mut self,
+        args: &GuardArgs,
+        request: &GuardRequest,
+        streams: GuardStreams<OwnedFd>,
+        socket: &mut Option<UnixStream>,
+    ) -> Result<Option<Pid>, ExitCode> {
+        let GuardStreams {
+            records,
+            stdout,
+            stderr,
+            stdin,
+        } = streams;
+        let records = UnixStream::from(records);
+        let tell = |record: GuardRecord| {
+            // If hew is gone, the record is not needed.
+            drop((&records).write_all(&record.encode()));
+        };
+        if args.mode == GuardMode::Confine {
+            tell(GuardRecord::Enforced(self.report.clone()));
+            if let Some(why) = self.report.insufficient() {
+                tell(GuardRecord::Failed(why));
+                return Ok(None);
+            }
+        }
+        if let Some(mounts) = &mut self.mounts
+            && let Err(error) = mounts.update(request)
+        {
+            tell(GuardRecord::Failed(format!("arranging the files: {error}")));
+            return Ok(None);
+        }
+        if request.command.is_empty() {
+            return Ok(None);
+        }
+        match syscall::fork(0) {
+            Ok(Some(runner)) => Ok(Some(runner)),
+            Ok(None) => {
+                // Only the copy of this process is closed.
+                drop(socket.take());
+                Err(self.runner.run(args, request, records, [stdout, stderr], stdin))
+            }
+            Err(error) => {
+                tell(GuardRecord::Failed(error.to_string()));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Ends all commands. The kernel kills those that are left in a PID namespace.
+    fn end(&self) -> ExitCode {
+        // Each runner notices that hew is gone, ends its command and restores what it had changed.
+        let deadline = Instant::now() + RUNNER_TIMEOUT;
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) if Instant::now() < deadline => thread::sleep(RUNNER_POLL),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        descendants::kill_descendants();
+        ExitCode::SUCCESS
     }
 }
 
-fn pid(child: &Child) -> io::Result<Pid> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| io::Error::other("the process has no id"))
+/// Reaps runners that have ended. Returns whether all of them have ended by themselves.
+fn reap(running: &mut Vec<(Pid, Option<OwnedFd>)>) -> bool {
+    while let Ok(Some((child, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+        let is_runner = running.iter().any(|(runner, _)| *runner == child);
+        running.retain(|(runner, _)| *runner != child);
+        if is_runner && status.terminating_signal().is_some() {
+            return false;
+        }
+    }
+    true
 }
 
-fn apply_limits(args: &GuardArgs) -> io::Result<()> {
-    for (resource, limit) in [
-        (Resource::Core, Some(0)),
-        (Resource::Nproc, args.limits.processes),
-        (Resource::As, args.limits.memory),
-        (Resource::Fsize, args.limits.file_size),
-    ] {
-        let Some(limit) = limit else { continue };
-        let present = rustix::process::getrlimit(resource);
-        let lowered = Some(present.maximum.map_or(limit, |maximum| maximum.min(limit)));
-        rustix::process::setrlimit(
-            resource,
-            Rlimit {
-                current: lowered,
-                maximum: lowered,
-            },
-        )?;
+/// Waits until hew sends something or a runner ends. Returns whether hew has sent something, or closed the socket.
+fn wait_for_input(hew: &UnixStream, running: &[(Pid, Option<OwnedFd>)]) -> io::Result<bool> {
+    let mut watched = vec![PollFd::new(hew, PollFlags::IN)];
+    let ends = running.iter().filter_map(|(_, pidfd)| pidfd.as_ref());
+    watched.extend(ends.map(|pidfd| PollFd::new(pidfd, PollFlags::IN)));
+    let is_blind = watched.len() <= running.len();
+    match poll(&mut watched, is_blind.then_some(&REAP_INTERVAL)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
     }
-    Ok(())
+    Ok(!watched[0].revents().is_empty())
 }

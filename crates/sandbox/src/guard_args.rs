@@ -1,4 +1,4 @@
-//! Encodes a confinement as the guard's arguments.
+//! Encodes the constant part of a confinement as the guard's arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -9,68 +9,49 @@ use crate::{Confinement, ConfinementLevel, NetworkAccess};
 /// The first argument of a program that runs as a guard.
 pub(crate) const GUARD_ARGUMENT: &str = "__confine";
 
-/// The parameters of a guard.
+/// The parameters of a guard. What may change between two commands is in a
+/// [`GuardRequest`](crate::guard_request::GuardRequest).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GuardArgs {
     pub(crate) mode: GuardMode,
     pub(crate) writable: Vec<PathBuf>,
-    /// Directories that must not be moved because they contain protected ones.
-    pub(crate) pinned: Vec<PathBuf>,
-    pub(crate) protected: Vec<PathBuf>,
-    pub(crate) hidden: Vec<PathBuf>,
     pub(crate) network: NetworkAccess,
     pub(crate) limits: ResourceLimits,
-    /// The command and its arguments; empty for a report only.
-    pub(crate) command: Vec<OsString>,
 }
 
 /// What a guard does in addition to ending all descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GuardMode {
     Confine,
-    /// Nothing: the command is unconfined, but ends with all its descendants.
+    /// Nothing: commands are unconfined, but end with all their descendants.
     Unconfined,
 }
 
-impl GuardArgs {
-    pub(crate) fn new(confinement: &Confinement, command: Vec<OsString>) -> Self {
-        let roots = match confinement.level {
-            ConfinementLevel::Workspace => confinement.roots.as_slice(),
-            ConfinementLevel::ReadOnly | ConfinementLevel::Off => &[],
-        };
-        let git = roots.iter().map(|root| root.join(".git"));
+impl From<&Confinement> for GuardArgs {
+    fn from(confinement: &Confinement) -> Self {
         Self {
             mode: match confinement.level {
                 ConfinementLevel::Off => GuardMode::Unconfined,
                 ConfinementLevel::ReadOnly | ConfinementLevel::Workspace => GuardMode::Confine,
             },
             writable: confinement.writable().into_iter().map(PathBuf::from).collect(),
-            pinned: git.filter(|git| git.is_dir() && !git.is_symlink()).collect(),
-            protected: match confinement.level {
-                ConfinementLevel::Workspace => confinement.protected_paths(),
-                // Nothing is writable anyway.
-                ConfinementLevel::ReadOnly | ConfinementLevel::Off => Vec::new(),
-            },
-            hidden: confinement.hidden.clone(),
             network: confinement.network,
             limits: confinement.limits,
-            command,
         }
     }
+}
 
+impl GuardArgs {
     pub(crate) fn into_args(self) -> Vec<OsString> {
         let mut args = vec![GUARD_ARGUMENT.into()];
         if self.mode == GuardMode::Unconfined {
             args.push("--free".into());
         }
-        for (flag, paths) in [
-            ("--write", self.writable),
-            ("--pin", self.pinned),
-            ("--protect", self.protected),
-            ("--hide", self.hidden),
-        ] {
-            args.extend(paths.into_iter().flat_map(|path| [flag.into(), path.into_os_string()]));
-        }
+        args.extend(
+            self.writable
+                .into_iter()
+                .flat_map(|path| ["--write".into(), path.into_os_string()]),
+        );
         if self.network == NetworkAccess::Granted {
             args.push("--network".into());
         }
@@ -86,7 +67,6 @@ impl GuardArgs {
             );
         }
         args.push("--".into());
-        args.extend(self.command);
         args
     }
 
@@ -96,33 +76,24 @@ impl GuardArgs {
         if args.next()? != GUARD_ARGUMENT {
             return None;
         }
-        let mut order = Self {
+        let mut parsed = Self {
             mode: GuardMode::Confine,
             writable: Vec::new(),
-            pinned: Vec::new(),
-            protected: Vec::new(),
-            hidden: Vec::new(),
             network: NetworkAccess::Denied,
             limits: ResourceLimits::default(),
-            command: Vec::new(),
         };
         loop {
             match args.next()?.to_str()? {
-                "--free" => order.mode = GuardMode::Unconfined,
-                "--write" => order.writable.push(args.next()?.into()),
-                "--pin" => order.pinned.push(args.next()?.into()),
-                "--protect" => order.protected.push(args.next()?.into()),
-                "--hide" => order.hidden.push(args.next()?.into()),
-                "--network" => order.network = NetworkAccess::Granted,
-                "--processes" => order.limits.processes = Some(number(&args.next()?)?),
-                "--memory" => order.limits.memory = Some(number(&args.next()?)?),
-                "--file-size" => order.limits.file_size = Some(number(&args.next()?)?),
-                "--" => break,
+                "--free" => parsed.mode = GuardMode::Unconfined,
+                "--write" => parsed.writable.push(args.next()?.into()),
+                "--network" => parsed.network = NetworkAccess::Granted,
+                "--processes" => parsed.limits.processes = Some(number(&args.next()?)?),
+                "--memory" => parsed.limits.memory = Some(number(&args.next()?)?),
+                "--file-size" => parsed.limits.file_size = Some(number(&args.next()?)?),
+                "--" => return args.next().is_none().then_some(parsed),
                 _ => return None,
             }
         }
-        order.command = args.collect();
-        Some(order)
     }
 }
 
@@ -139,21 +110,17 @@ mod tests {
     #[test]
     fn guard_args_survive_encoding() {
         let strange = OsString::from_vec(b"/odd \xFF\n--".to_vec());
-        let order = GuardArgs {
+        let args = GuardArgs {
             mode: GuardMode::Unconfined,
-            writable: vec!["/w".into(), strange.clone().into(), "--".into()],
-            pinned: vec!["/w/.git".into()],
-            protected: vec!["/w/.git/hooks".into()],
-            hidden: vec!["/w/.env".into()],
+            writable: vec!["/w".into(), strange.into(), "--".into()],
             network: NetworkAccess::Granted,
             limits: ResourceLimits {
                 processes: Some(10),
                 memory: None,
                 file_size: Some(u64::MAX),
             },
-            command: vec!["sh".into(), "--write".into(), strange],
         };
-        assert_eq!(GuardArgs::from_args(order.clone().into_args()), Some(order));
+        assert_eq!(GuardArgs::from_args(args.clone().into_args()), Some(args));
     }
 
     #[test]
@@ -164,6 +131,7 @@ mod tests {
             &["__confine"],
             &["__confine", "--write"],
             &["__confine", "--odd", "--"],
+            &["__confine", "--", "more"],
         ] {
             assert_eq!(GuardArgs::from_args(args.iter().map(OsString::from)), None, "{args:?}");
         }

@@ -1,15 +1,15 @@
 //! The connection to a guard and its records.
 
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-
 use crate::denial;
 use crate::guard_record::GuardRecord;
-use crate::{CapturedOutput, ConfinementReport, ConfinementResult, ProcessStatus};
+use crate::guard_server::GuardServer;
+use crate::{CapturedOutput, ConfinementReport, ConfinementResult, PathScan, ProcessStatus};
 
 /// The maximum size of a guard's records.
 const MAX_RECEIVED: usize = 256 * 1024;
@@ -19,20 +19,21 @@ const NOT_STARTED: i32 = 126;
 /// The connection to a process's guard.
 #[derive(Debug)]
 pub(crate) struct GuardChannel {
-    socket: Arc<UnixStream>,
+    socket: UnixStream,
     /// The same socket for async use.
     async_socket: tokio::net::UnixStream,
     received: Vec<u8>,
     /// A short description of the confinement, if any.
     summary: Option<String>,
+    /// The guard, which ends with its last owner.
+    server: Option<Arc<GuardServer>>,
+    scan: Option<PathScan>,
 }
 
 /// A guard's report about a process that has ended.
 #[derive(Debug)]
 pub(crate) struct GuardReport {
     pub(crate) status: ProcessStatus,
-    /// The process group that the process leads.
-    pub(crate) group: Option<Pid>,
     pub(crate) left: bool,
     /// Why the process was not started.
     pub(crate) failure: Option<String>,
@@ -47,15 +48,35 @@ impl GuardChannel {
         ours.set_nonblocking(true)?;
         let guarded = Self {
             async_socket: tokio::net::UnixStream::from_std(ours.try_clone()?)?,
-            socket: Arc::new(ours),
+            socket: ours,
             received: Vec::new(),
             summary,
+            server: None,
+            scan: None,
         };
         Ok((guarded, theirs))
     }
 
-    pub(crate) fn socket(&self) -> Arc<UnixStream> {
-        Arc::clone(&self.socket)
+    /// Keeps the guard running, and scans the project after the process.
+    pub(crate) fn attach(&mut self, server: Arc<GuardServer>, scan: Option<PathScan>) {
+        self.server = Some(server);
+        self.scan = scan;
+    }
+
+    /// The process id of the guard.
+    pub(crate) fn guard_id(&self) -> Option<u32> {
+        self.server.as_ref()?.id()
+    }
+
+    /// Asks the process to end.
+    pub(crate) fn terminate(&self) {
+        // Fails only if the guard has ended.
+        drop((&self.socket).write(b"T"));
+    }
+
+    /// Makes the guard kill the process and all its descendants.
+    pub(crate) fn kill(&self) {
+        drop(self.socket.shutdown(Shutdown::Write));
     }
 
     /// Waits until the guard has sent its last record or is gone. The kernel takes time to remove the guard's mount
@@ -86,34 +107,32 @@ impl GuardChannel {
         GuardReport::from(self.received.as_slice())
     }
 
-    /// Kills the process if its guard is gone.
-    pub(crate) fn kill_group(&mut self) {
-        // The guard may have sent the process group just before it ended.
+    /// Reads the records that were sent just before the guard ended.
+    pub(crate) fn receive_rest(&mut self) {
         let mut buffer = [0; 1024];
         while self.received.len() < MAX_RECEIVED {
-            match (&*self.socket).read(&mut buffer) {
+            match (&self.socket).read(&mut buffer) {
                 Ok(0) | Err(_) => break,
                 Ok(count) => self.received.extend_from_slice(&buffer[..count]),
             }
         }
-        if let Some(group) = self.report().group.filter(|_| !self.has_ended()) {
-            kill_process_group(group, Signal::KILL).ok();
-        }
     }
 
     pub(crate) fn confinement_result(
-        &self,
+        &mut self,
         testimony: GuardReport,
         status: ProcessStatus,
         output: &CapturedOutput,
     ) -> Option<ConfinementResult> {
+        let summary = self.summary.clone()?;
+        let scanned = self.scan.take().map(|PathScan(scan)| scan.after()).unwrap_or_default();
         Some(ConfinementResult {
-            summary: self.summary.clone()?,
+            summary,
             report: testimony
                 .report
                 .unwrap_or_else(|| ConfinementReport::unconfined("the guard ended early")),
             denial: denial::detect_denial(status, output),
-            reverted: testimony.undone,
+            reverted: testimony.undone.into_iter().chain(scanned).collect(),
         })
     }
 }
@@ -122,7 +141,6 @@ impl From<&[u8]> for GuardReport {
     fn from(told: &[u8]) -> Self {
         let mut testimony = Self {
             status: ProcessStatus::Unknown,
-            group: None,
             left: false,
             failure: None,
             report: None,
@@ -135,7 +153,6 @@ impl From<&[u8]> for GuardReport {
                     testimony.failure = Some(why);
                     testimony.status = ProcessStatus::Exited(NOT_STARTED);
                 }
-                GuardRecord::Started(group) => testimony.group = Pid::from_raw(group),
                 GuardRecord::Ended(status) => testimony.status = status,
                 GuardRecord::LeftProcesses => testimony.left = true,
                 GuardRecord::Reverted(path) => testimony.undone.push(path),

@@ -13,8 +13,6 @@ pub(crate) enum GuardRecord {
     Enforced(ConfinementReport),
     /// The process was not started, with the reason.
     Failed(String),
-    /// The process has started and leads this group.
-    Started(i32),
     /// The process has ended.
     Ended(ProcessStatus),
     /// It had left child processes behind, which were killed.
@@ -28,7 +26,7 @@ impl GuardRecord {
     pub(crate) fn is_last(&self) -> bool {
         match self {
             Self::Failed(_) | Self::Ended(_) => true,
-            Self::Enforced(_) | Self::Started(_) | Self::LeftProcesses | Self::Reverted(_) => false,
+            Self::Enforced(_) | Self::LeftProcesses | Self::Reverted(_) => false,
         }
     }
 
@@ -36,7 +34,6 @@ impl GuardRecord {
         let (tag, payload) = match self {
             Self::Enforced(report) => (b'E', report.encode().into_bytes()),
             Self::Failed(why) => (b'F', why.replace('\0', " ").into_bytes()),
-            Self::Started(group) => (b'P', group.to_string().into_bytes()),
             Self::Ended(ProcessStatus::Exited(code)) => (b'X', code.to_string().into_bytes()),
             Self::Ended(ProcessStatus::Signalled(signal)) => (b'S', signal.to_string().into_bytes()),
             Self::Ended(ProcessStatus::TimedOut | ProcessStatus::Unknown) => (b'?', Vec::new()),
@@ -55,7 +52,6 @@ impl GuardRecord {
             match tag {
                 b'E' => ConfinementReport::parse(text()?).map(Self::Enforced),
                 b'F' => Some(Self::Failed(String::from_utf8_lossy(payload).into_owned())),
-                b'P' => Some(Self::Started(number()?)),
                 b'X' => Some(Self::Ended(ProcessStatus::Exited(number()?))),
                 b'S' => Some(Self::Ended(ProcessStatus::Signalled(number()?))),
                 b'?' => Some(Self::Ended(ProcessStatus::Unknown)),
@@ -76,7 +72,6 @@ mod tests {
         let records = [
             GuardRecord::Enforced(ConfinementReport::unconfined("none of it")),
             GuardRecord::Failed("no\nway".into()),
-            GuardRecord::Started(7),
             GuardRecord::Ended(ProcessStatus::Exited(3)),
             GuardRecord::Ended(ProcessStatus::Signalled(9)),
             GuardRecord::Ended(ProcessStatus::Unknown),

@@ -1,45 +1,132 @@
-//! Starts guards.
+//! Starts commands through guards.
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use crate::confinement::AccessPaths;
 use crate::guard_args::GuardArgs;
 use crate::guard_channel::{GuardChannel, GuardReport};
+use crate::guard_request::{GuardRequest, GuardStreams};
+use crate::guard_server;
 use crate::spawn::{self, ResolvedProgram};
-use crate::{Confinement, ConfinementLevel, ConfinementReport, Error, Process, ProcessRequest};
+use crate::{Confinement, ConfinementLevel, ConfinementReport, Error, Process, ProcessEnvironment, ProcessRequest};
 
-/// Starts a guard that runs the program.
+/// Starts a program through a guard.
 pub(crate) fn start(
     confinement: &Confinement,
     resolved: ResolvedProgram,
     request: &ProcessRequest,
 ) -> Result<Process, Error> {
-    let name = confinement.launcher.to_string_lossy();
+    let failed = |source: io::Error| match request.cwd.is_dir() {
+        true => Error::Start {
+            program: resolved.name.clone(),
+            source,
+        },
+        false => Error::Directory {
+            path: request.cwd.clone(),
+        },
+    };
+    let (reader, stdout) = spawn::output_stream(request).map_err(failed)?;
+    let stderr = stdout.try_clone().map_err(failed)?;
+    let channel = submit(
+        confinement,
+        &resolved,
+        &request.cwd,
+        &request.environment,
+        [stdout, stderr],
+        None,
+    )?;
+    Ok(Process::guarded(channel, reader, request))
+}
+
+/// Sends a command with its streams to a guard, and returns the connection for its records.
+pub(crate) fn submit(
+    confinement: &Confinement,
+    resolved: &ResolvedProgram,
+    cwd: &std::path::Path,
+    environment: &ProcessEnvironment,
+    [stdout, stderr]: [OwnedFd; 2],
+    stdin: Option<OwnedFd>,
+) -> Result<GuardChannel, Error> {
+    let failed = |source: io::Error| match cwd.is_dir() {
+        true => Error::Start {
+            program: resolved.name.clone(),
+            source,
+        },
+        false => Error::Directory { path: cwd.to_owned() },
+    };
+    if !cwd.is_dir() {
+        return Err(failed(io::ErrorKind::NotFound.into()));
+    }
     let summary = (confinement.level != ConfinementLevel::Off).then(|| confinement.summary());
-    let (guarded, theirs) = GuardChannel::new(summary).map_err(|source| Error::Start {
-        program: name.clone().into_owned(),
+    let AccessPaths {
+        pinned,
+        protected,
+        hidden,
+    } = confinement.access_paths().map_err(Error::Paths)?;
+    let order = GuardRequest {
+        command: resolved.command(),
+        cwd: cwd.to_owned(),
+        environment: environment
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        pinned,
+        protected,
+        hidden,
+    };
+    let (mut channel, records) = GuardChannel::new(summary).map_err(failed)?;
+    let streams = GuardStreams {
+        records: records.into(),
+        stdout,
+        stderr,
+        stdin,
+    };
+    let server = guard_server::submit(confinement, environment, &order, &streams).map_err(|source| Error::Start {
+        program: confinement.launcher.to_string_lossy().into_owned(),
         source,
     })?;
-    let order = GuardArgs::new(confinement, resolved.into_command());
-    let mut command = Command::new(&confinement.launcher);
-    command.stdin(OwnedFd::from(theirs)).process_group(0);
-    spawn::start(command, &order.into_args(), request, &name, Some(guarded))
+    let is_writable = confinement.level == ConfinementLevel::Workspace;
+    channel.attach(server, confinement.scan.clone().filter(|_| is_writable));
+    Ok(channel)
 }
 
 /// Starts a guard that only reports what it can enforce.
 pub(crate) fn probe(confinement: &Confinement) -> io::Result<ConfinementReport> {
-    let (mut ours, theirs) = UnixStream::pair()?;
-    Command::new(&confinement.launcher)
-        .args(GuardArgs::new(confinement, Vec::new()).into_args())
+    let (control, theirs) = UnixStream::pair()?;
+    let (mut ours, records) = UnixStream::pair()?;
+    let mut guard = Command::new(&confinement.launcher)
+        .args(GuardArgs::from(confinement).into_args())
         .stdin(OwnedFd::from(theirs))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()?;
-    let mut told = Vec::new();
-    ours.read_to_end(&mut told)?;
+        .spawn()?;
+    let (_, nowhere) = io::pipe()?;
+    let streams = GuardStreams {
+        records: OwnedFd::from(records),
+        stdout: nowhere.try_clone()?.into(),
+        stderr: nowhere.into(),
+        stdin: None,
+    };
+    let request = GuardRequest {
+        cwd: "/".into(),
+        ..GuardRequest::default()
+    };
+    let borrowed = GuardStreams {
+        records: std::os::fd::AsFd::as_fd(&streams.records),
+        stdout: std::os::fd::AsFd::as_fd(&streams.stdout),
+        stderr: std::os::fd::AsFd::as_fd(&streams.stderr),
+        stdin: None,
+    };
+    // Fails if the program ended at once, because it is no guard.
+    drop(request.send(&control, &borrowed));
+    drop(streams);
+    let mut received = Vec::new();
+    ours.read_to_end(&mut received)?;
+    drop(control);
+    guard.wait()?;
     let missing = || io::Error::other("the program did not start as a sandbox guard");
-    GuardReport::from(told.as_slice()).report.ok_or_else(missing)
+    GuardReport::from(received.as_slice()).report.ok_or_else(missing)
 }

@@ -36,12 +36,16 @@ mod foreground;
 mod group;
 #[cfg(target_os = "linux")]
 mod guard;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
 mod guard_args;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
 mod guard_channel;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
 mod guard_record;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
+mod guard_request;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
+mod guard_server;
 mod harden;
 #[cfg(target_os = "linux")]
 mod launch;
@@ -56,13 +60,17 @@ mod terminal;
 mod utf8_decoder;
 
 pub use capture::{CaptureCap, OutputCapture};
-pub use confinement::{Confinement, ConfinementLevel, NetworkAccess, ResourceLimits};
+pub use confinement::{
+    AccessScan, Confinement, ConfinementLevel, NetworkAccess, PathScan, ProcessAccess, ResourceLimits, ScannedPaths,
+    git_control_paths, repository_control_paths,
+};
 pub use environment::ProcessEnvironment;
 pub use error::Error;
 pub use exit::{CapturedOutput, ConfinementResult, LeftoverProcesses, ProcessExit, ProcessStatus, SandboxDenial};
 pub use foreground::foreground;
 #[cfg(target_os = "linux")]
 pub use guard::guard;
+pub use guard_server::GuardPool;
 pub use harden::harden;
 pub use piped_process::PipedProcess;
 pub use process::Process;

@@ -2,10 +2,8 @@
 
 use std::future::pending;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::unix::pipe;
@@ -29,7 +27,8 @@ const MAX_PIPE: usize = 1024 * 1024;
 #[derive(Debug)]
 pub struct Process {
     child: Option<Child>,
-    group: ProcessGroup,
+    /// Absent if a guard ends the process.
+    group: Option<ProcessGroup>,
     pipe: Option<pipe::Receiver>,
     buffer: Box<[u8]>,
     capture: Option<OutputCapture>,
@@ -66,17 +65,28 @@ enum ProcessEvent {
 }
 
 impl Process {
-    pub(crate) fn new(
-        child: Child,
+    /// A process that leads its own group.
+    pub(crate) fn new(child: Child, pipe: pipe::Receiver, request: &ProcessRequest) -> Option<Self> {
+        let group = ProcessGroup::new(child.id()?)?;
+        Some(Self::with_owner(Some(child), Some(group), None, pipe, request))
+    }
+
+    /// A process that a guard has started.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
+    pub(crate) fn guarded(channel: GuardChannel, pipe: pipe::Receiver, request: &ProcessRequest) -> Self {
+        Self::with_owner(None, None, Some(channel), pipe, request)
+    }
+
+    fn with_owner(
+        child: Option<Child>,
+        group: Option<ProcessGroup>,
+        guarded: Option<GuardChannel>,
         pipe: pipe::Receiver,
         request: &ProcessRequest,
-        guarded: Option<GuardChannel>,
-    ) -> Option<Self> {
-        let way: Option<Arc<UnixStream>> = guarded.as_ref().map(GuardChannel::socket);
-        let group = ProcessGroup::new(child.id()?, way)?;
+    ) -> Self {
         let started = Instant::now();
-        Some(Self {
-            child: Some(child),
+        Self {
+            child,
             group,
             pipe: Some(pipe),
             buffer: vec![0; BUFFER].into_boxed_slice(),
@@ -90,7 +100,7 @@ impl Process {
             timed_out: false,
             ended: None,
             guarded,
-        })
+        }
     }
 
     /// The next chunk of output, standard output and error in the order of writing; `None` once the process has ended.
@@ -122,7 +132,7 @@ impl Process {
     /// [`exit`](Process::exit) is awaited.
     pub fn stop(&mut self) {
         if let ProcessPhase::Running = self.phase {
-            self.group.terminate();
+            self.terminate();
             self.enter_phase(ProcessPhase::Terminating, self.grace);
         }
     }
@@ -139,10 +149,10 @@ impl Process {
         let (status, left) = match &testimony {
             Some(testimony) if !self.timed_out => (testimony.status, testimony.left),
             Some(testimony) => (ProcessStatus::TimedOut, testimony.left),
-            None => (self.status(status), self.group.is_alive()),
+            None => (self.status(status), self.is_group_alive()),
         };
         let output = self.capture.take().map(OutputCapture::finish).unwrap_or_default();
-        let told = self.guarded.as_ref().zip(testimony);
+        let told = self.guarded.as_mut().zip(testimony);
         ProcessExit {
             status,
             duration: at.duration_since(self.started),
@@ -200,11 +210,11 @@ impl Process {
         match self.phase {
             ProcessPhase::Running => {
                 self.timed_out = true;
-                self.group.terminate();
+                self.terminate();
                 self.enter_phase(ProcessPhase::Terminating, self.grace);
             }
             ProcessPhase::Terminating => {
-                self.group.kill();
+                self.kill();
                 self.enter_phase(ProcessPhase::Killed, self.grace);
             }
             // A process that survives SIGKILL is stuck in the kernel and is not awaited.
@@ -219,7 +229,7 @@ impl Process {
 
     fn end(&mut self, status: Option<ExitStatus>) {
         self.ended = Some((status, Instant::now()));
-        self.guarded.iter_mut().for_each(GuardChannel::kill_group);
+        self.guarded.iter_mut().for_each(GuardChannel::receive_rest);
         self.enter_phase(ProcessPhase::Lingering, DRAIN_TIMEOUT);
     }
 
@@ -242,8 +252,20 @@ impl Process {
         }
     }
 
-    fn is_drained(&self) -> bool {
-        self.guarded.as_ref().is_some_and(GuardChannel::has_ended)
+    /// Sends SIGTERM to the whole group.
+    fn terminate(&self) {
+        self.group.iter().for_each(ProcessGroup::terminate);
+        self.guarded.iter().for_each(GuardChannel::terminate);
+    }
+
+    /// Kills the whole group.
+    fn kill(&self) {
+        self.group.iter().for_each(ProcessGroup::kill);
+        self.guarded.iter().for_each(GuardChannel::kill);
+    }
+
+    fn is_group_alive(&self) -> bool {
+        self.group.as_ref().is_some_and(ProcessGroup::is_alive)
     }
 
     fn status(&self, status: Option<ExitStatus>) -> ProcessStatus {
@@ -273,14 +295,18 @@ async fn read(pipe: &pipe::Receiver, buffer: &mut [u8]) -> io::Result<usize> {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A guard that has sent its last record only has to exit.
-        if self.ended.is_some() && (!self.group.is_alive() || self.is_drained()) {
+        let is_over = match &self.guarded {
+            Some(channel) => channel.has_ended(),
+            None => self.ended.is_some() && !self.is_group_alive(),
+        };
+        if is_over {
             return;
         }
-        self.group.terminate();
+        self.terminate();
         let ending = GroupShutdown {
-            group: self.group.clone(),
+            group: self.group.take(),
             child: self.child.take(),
+            guarded: self.guarded.take(),
         };
         // Without a runtime, dropping `ending` kills the group immediately.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -291,8 +317,9 @@ impl Drop for Process {
 
 /// A group that was terminated. It is killed when this is dropped, also when the waiting runtime is shut down.
 pub(crate) struct GroupShutdown {
-    pub(crate) group: ProcessGroup,
+    pub(crate) group: Option<ProcessGroup>,
     pub(crate) child: Option<Child>,
+    pub(crate) guarded: Option<GuardChannel>,
 }
 
 impl GroupShutdown {
@@ -301,23 +328,31 @@ impl GroupShutdown {
     /// Waits until the whole group is gone, but no longer than the grace period.
     pub(crate) async fn wait(mut self, grace: Duration) {
         let gone = async {
+            if let Some(guarded) = &mut self.guarded {
+                guarded.wait().await;
+            }
             if let Some(child) = &mut self.child {
                 drop(child.wait().await);
             }
-            while self.group.is_alive() {
+            while self.group.as_ref().is_some_and(ProcessGroup::is_alive) {
                 sleep(Self::POLL).await;
             }
         };
-        drop(timeout(grace, gone).await);
+        let killed = timeout(grace, gone).await.is_err();
+        if let Some(guarded) = self.guarded.as_mut().filter(|_| killed) {
+            guarded.kill();
+            // The guard must not end before it has killed everything.
+            drop(timeout(grace, guarded.wait()).await);
+        }
     }
 }
 
 impl Drop for GroupShutdown {
     fn drop(&mut self) {
-        self.group.kill();
-        // The process may not lead its group yet. An error means that it has ended. A guard is not killed: it was
-        // notified and must kill its descendants first.
-        if let Some(child) = self.child.as_mut().filter(|_| !self.group.is_guarded()) {
+        self.group.iter().for_each(ProcessGroup::kill);
+        self.guarded.iter().for_each(GuardChannel::kill);
+        // The process may not lead its group yet. An error means that it has ended.
+        if let Some(child) = &mut self.child {
             drop(child.start_kill());
         }
     }

@@ -11,6 +11,8 @@ pub struct ConfinementReport {
     pub seccomp: LayerStatus,
     /// A private view of the file system, in which everything but the roots is mounted read-only.
     pub mounts: LayerStatus,
+    /// Only the command's own processes exist for it.
+    pub processes: LayerStatus,
 }
 
 /// Whether a layer is active.
@@ -36,6 +38,20 @@ impl ConfinementReport {
             landlock: None,
             seccomp: LayerStatus::Missing(why.into()),
             mounts: LayerStatus::Missing(why.into()),
+            processes: LayerStatus::Missing(why.into()),
+        }
+    }
+
+    /// Why no command may be run without approval: a layer without which a command is practically unconfined is missing.
+    pub fn insufficient(&self) -> Option<String> {
+        match (self.landlock, &self.mounts, &self.seccomp) {
+            (None, LayerStatus::Missing(why), _) => Some(format!(
+                "this machine cannot confine it: Landlock is not available, and neither are namespaces ({why})"
+            )),
+            (_, _, LayerStatus::Missing(why)) => Some(format!(
+                "this machine cannot confine it: system calls cannot be filtered ({why})"
+            )),
+            (Some(_), _, LayerStatus::Active) | (None, LayerStatus::Active, LayerStatus::Active) => None,
         }
     }
 
@@ -54,10 +70,10 @@ impl ConfinementReport {
         if !self.mounts.is_active() && (1..3).contains(&abi) {
             gaps.push("Files elsewhere can be truncated (Landlock before version 3).".into());
         }
-        if abi == 0 {
+        if abi == 0 && !self.processes.is_active() {
             gaps.push("Other processes' memory and environment are protected by the system's own rules only.".into());
         }
-        if abi < 6 {
+        if abi < 6 && !self.processes.is_active() {
             gaps.push("Other processes of the user can be signalled (no Landlock version 6).".into());
         }
         if let LayerStatus::Missing(why) = &self.seccomp {
@@ -73,10 +89,11 @@ impl ConfinementReport {
             LayerStatus::Missing(why) => why.replace(['\t', '\n'], " "),
         };
         format!(
-            "{}\t{}\t{}",
+            "{}\t{}\t{}\t{}",
             self.landlock.unwrap_or(0),
             layer(&self.seccomp),
-            layer(&self.mounts)
+            layer(&self.mounts),
+            layer(&self.processes)
         )
     }
 
@@ -90,6 +107,7 @@ impl ConfinementReport {
             landlock: Some(fields.next()?.parse().ok()?).filter(|abi| *abi > 0),
             seccomp: layer(fields.next()?),
             mounts: layer(fields.next()?),
+            processes: layer(fields.next()?),
         })
     }
 }
@@ -100,6 +118,7 @@ impl fmt::Display for ConfinementReport {
         parts.extend(self.landlock.map(|abi| format!("Landlock version {abi}")));
         parts.extend(self.seccomp.is_active().then(|| "seccomp".to_owned()));
         parts.extend(self.mounts.is_active().then(|| "read-only mounts".to_owned()));
+        parts.extend(self.processes.is_active().then(|| "PID namespace".to_owned()));
         match parts.is_empty() {
             true => f.write_str("nothing is enforced"),
             false => f.write_str(&parts.join(", ")),
@@ -114,50 +133,69 @@ mod tests {
     #[test]
     fn a_report_survives_encoding() {
         let missing = || LayerStatus::Missing("not permitted".into());
-        for (landlock, seccomp, mounts, text, gaps) in [
-            (
-                Some(7),
-                LayerStatus::Active,
-                LayerStatus::Active,
-                "Landlock version 7, seccomp, read-only mounts",
-                0,
-            ),
+        let active = || LayerStatus::Active;
+        let all = "Landlock version 7, seccomp, read-only mounts, PID namespace";
+        for (landlock, [seccomp, mounts, processes], text, gaps, is_sufficient) in [
+            (Some(7), [active(), active(), active()], all, 0, true),
             (
                 Some(6),
-                LayerStatus::Active,
-                missing(),
+                [active(), missing(), missing()],
                 "Landlock version 6, seccomp",
                 1,
+                true,
             ),
             (
                 Some(2),
-                LayerStatus::Active,
-                missing(),
+                [active(), missing(), missing()],
                 "Landlock version 2, seccomp",
                 3,
+                true,
             ),
             (
                 None,
-                LayerStatus::Active,
-                LayerStatus::Active,
+                [active(), active(), missing()],
                 "seccomp, read-only mounts",
                 2,
+                true,
             ),
-            (None, missing(), missing(), "nothing is enforced", 4),
+            (
+                None,
+                [active(), active(), active()],
+                "seccomp, read-only mounts, PID namespace",
+                0,
+                true,
+            ),
+            (
+                Some(7),
+                [missing(), active(), active()],
+                "Landlock version 7, read-only mounts, PID namespace",
+                1,
+                false,
+            ),
+            (None, [active(), missing(), missing()], "seccomp", 3, false),
+            (None, [missing(), missing(), missing()], "nothing is enforced", 4, false),
         ] {
             let report = ConfinementReport {
                 landlock,
                 seccomp,
                 mounts,
+                processes,
             };
             assert_eq!(ConfinementReport::parse(&report.encode()), Some(report.clone()));
-            assert_eq!((report.to_string().as_str(), report.gaps().len()), (text, gaps));
+            assert_eq!(
+                (
+                    report.to_string().as_str(),
+                    report.gaps().len(),
+                    report.insufficient().is_none()
+                ),
+                (text, gaps, is_sufficient)
+            );
         }
     }
 
     #[test]
     fn invalid_reports_are_rejected() {
-        for line in ["", "x", "7", "7\t"] {
+        for line in ["", "x", "7", "7\t", "7\t\t"] {
             assert_eq!(ConfinementReport::parse(line), None, "{line}");
         }
     }

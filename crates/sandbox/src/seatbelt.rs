@@ -16,11 +16,27 @@ pub(crate) fn start(
 
     /// By its full path, so that the search path cannot replace it.
     const PROGRAM: &str = "/usr/bin/sandbox-exec";
-    let mut args = vec!["-p".into(), profile(confinement).into(), "--".into()];
-    args.extend(resolved.into_command());
+    let confinement = confinement.scanned().map_err(crate::Error::Paths)?;
+    let mut args = vec!["-p".into(), profile(&confinement).into(), "--".into()];
+    args.extend(resolved.command());
     let mut command = Command::new(PROGRAM);
     command.stdin(Stdio::null()).process_group(0);
-    crate::spawn::start(command, &args, request, PROGRAM, None)
+    crate::spawn::start(command, &args, request, PROGRAM)
+}
+
+/// The command that runs a program with piped streams under the profile, in its own process group.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn piped_command(
+    confinement: &Confinement,
+    resolved: &crate::spawn::ResolvedProgram,
+) -> Result<std::process::Command, crate::Error> {
+    use std::os::unix::process::CommandExt;
+
+    let confinement = confinement.scanned().map_err(crate::Error::Paths)?;
+    let mut command = std::process::Command::new("/usr/bin/sandbox-exec");
+    command.args(["-p", &profile(&confinement), "--"]);
+    command.args(resolved.command()).process_group(0);
+    Ok(command)
 }
 
 /// Seatbelt cannot report what it enforces.

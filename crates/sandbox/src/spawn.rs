@@ -14,7 +14,6 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use tokio::net::unix::pipe;
 
-use crate::guard_channel::GuardChannel;
 #[cfg(target_os = "linux")]
 use crate::launch as platform;
 #[cfg(not(target_os = "linux"))]
@@ -31,7 +30,7 @@ const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 pub fn spawn(request: &ProcessRequest) -> Result<Process, Error> {
     let resolved = ResolvedProgram::new(&request.program, &request.environment, &request.cwd)?;
     let command = group_leader(&resolved.path, &request.environment);
-    start(command, &resolved.args, request, &resolved.name, None)
+    start(command, &resolved.args, request, &resolved.name)
 }
 
 impl Confinement {
@@ -71,8 +70,8 @@ pub(crate) struct ResolvedProgram {
 
 impl ResolvedProgram {
     /// The program and its arguments.
-    pub(crate) fn into_command(self) -> Vec<OsString> {
-        [vec![self.path.into()], self.args].concat()
+    pub(crate) fn command(&self) -> Vec<OsString> {
+        [vec![self.path.clone().into()], self.args.clone()].concat()
     }
 
     pub(crate) fn new(program: &Program, environment: &ProcessEnvironment, cwd: &Path) -> Result<Self, Error> {
@@ -92,7 +91,6 @@ pub(crate) fn start(
     args: &[OsString],
     request: &ProcessRequest,
     name: &str,
-    guarded: Option<GuardChannel>,
 ) -> Result<Process, Error> {
     let failed = |source: io::Error| match request.cwd.is_dir() {
         true => Error::Start {
@@ -112,11 +110,11 @@ pub(crate) fn start(
         .stdout(output.try_clone().map_err(failed)?)
         .stderr(output);
     let child = tokio::process::Command::from(command).spawn().map_err(failed)?;
-    Process::new(child, reader, request, guarded).ok_or_else(|| failed(io::Error::other("it has no process id")))
+    Process::new(child, reader, request).ok_or_else(|| failed(io::Error::other("it has no process id")))
 }
 
 /// The output of the process and its reading end. If no terminal is available, a pipe is used.
-fn output_stream(request: &ProcessRequest) -> io::Result<(pipe::Receiver, OwnedFd)> {
+pub(crate) fn output_stream(request: &ProcessRequest) -> io::Result<(pipe::Receiver, OwnedFd)> {
     if let Some(Ok(terminal)) = request.terminal.map(terminal::open) {
         return Ok(terminal);
     }

@@ -470,7 +470,12 @@ async fn a_piped_process_replies_and_ends_with_its_descendants() {
     let program = Program::Shell(line.into());
     let environment =
         ProcessEnvironment::scrubbed([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())], &NONE, &NONE);
-    let (partner, mut input, output) = sandbox::PipedProcess::start(&program, folder.path(), &environment).unwrap();
+    let confinement = sandbox::Confinement {
+        launcher: env!("CARGO_BIN_EXE_confine").into(),
+        ..sandbox::Confinement::new(sandbox::ConfinementLevel::Off, [])
+    };
+    let started = sandbox::PipedProcess::start(&program, folder.path(), &environment, Some(&confinement));
+    let (partner, mut input, output) = started.unwrap();
     let mut lines = BufReader::new(output).lines();
     let child: i32 = lines.next_line().await.unwrap().unwrap().parse().unwrap();
     input.write_all(b"one\n").await.unwrap();

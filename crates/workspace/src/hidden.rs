@@ -17,18 +17,30 @@ type HidePredicate = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// The hidden paths of a project. They are the same for all locations, so they are ignored by comparison.
 #[derive(Clone, Default)]
-pub(crate) struct HiddenPaths(Option<HidePredicate>);
+pub(crate) struct HiddenPaths {
+    hides: Option<HidePredicate>,
+    /// Paths that are never part of the project.
+    private: Arc<[PathBuf]>,
+    /// Exceptions among the private paths, which are not hidden.
+    shared: Arc<[PathBuf]>,
+}
 
 impl HiddenPaths {
     /// Whether this path is hidden.
     pub(crate) fn contains(&self, path: &Path) -> bool {
-        self.0.as_ref().is_some_and(|hides| hides(path))
+        let is_shared = || self.shared.iter().any(|shared| path.starts_with(shared));
+        self.hides.as_ref().is_some_and(|hides| hides(path)) || (self.is_private(path) && !is_shared())
+    }
+
+    /// Whether this path is never part of the project.
+    pub(crate) fn is_private(&self, path: &Path) -> bool {
+        self.private.iter().any(|private| path.starts_with(private))
     }
 }
 
 impl fmt::Debug for HiddenPaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Hiding" } else { "Nothing" })
+        f.write_str(if self.hides.is_some() { "Hiding" } else { "Nothing" })
     }
 }
 
@@ -47,7 +59,15 @@ impl Hash for HiddenPaths {
 impl Workspace {
     /// The same project, with some paths hidden.
     pub fn hiding_paths(mut self, hides: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
-        self.hiding = HiddenPaths(Some(Arc::new(hides)));
+        self.hiding.hides = Some(Arc::new(hides));
+        self
+    }
+
+    /// The same project without these paths: they count as outside of it, wherever they are, and are hidden, except
+    /// those in `shared`.
+    pub fn excluding(mut self, private: &[PathBuf], shared: &[PathBuf]) -> Self {
+        self.hiding.private = private.into();
+        self.hiding.shared = shared.into();
         self
     }
 
@@ -59,7 +79,7 @@ impl Workspace {
     /// The hidden paths that currently exist, as at most `most` paths.
     pub fn hidden(&self, most: usize) -> PathCover {
         let hiding = self.hiding.clone();
-        match hiding.0.is_none() {
+        match hiding.hides.is_none() {
             true => PathCover::default(),
             false => self.cover(most, move |path| hiding.contains(path)),
         }
@@ -100,7 +120,8 @@ pub struct PathCover {
 }
 
 impl PathCover {
-    fn new(paths: Vec<PathBuf>, root: &Path, most: usize) -> Self {
+    /// At most `most` paths that include all of these. The root itself is never one of them.
+    pub fn new(paths: Vec<PathBuf>, root: &Path, most: usize) -> Self {
         let mut cover = PathCover {
             paths,
             ..PathCover::default()

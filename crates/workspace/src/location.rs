@@ -47,9 +47,14 @@ impl Location {
     pub fn place(&self) -> LocationPlace {
         let is_in = |root: &PathBuf| self.path.starts_with(root);
         match self.path.starts_with(&self.root) || self.extra_roots.iter().any(is_in) {
-            true => LocationPlace::Inside,
-            false => LocationPlace::Outside,
+            true if !self.hidden.is_private(&self.path) => LocationPlace::Inside,
+            true | false => LocationPlace::Outside,
         }
+    }
+
+    /// Whether it is inside the project.
+    pub fn is_inside(&self) -> bool {
+        self.place() == LocationPlace::Inside
     }
 
     /// The path for display: relative to the project inside it (`.` for its root), absolute outside. Invalid UTF-8 is

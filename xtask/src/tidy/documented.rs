@@ -45,7 +45,7 @@ const STATEMENTS: &[Statement] = &[
     ("cli.md", "sends nothing for 90 seconds", "agent/src/compaction/summary.rs", "SILENCE_TIMEOUT: Duration = Duration::from_secs(90);"),
     ("tui.md", "more than 10 lines or 1,000 characters", "tui/src/composer/paste.rs", "MAX_INLINE_LINES: usize = 10;"),
     ("tui.md", "more than 10 lines or 1,000 characters", "tui/src/composer/paste.rs", "MAX_INLINE_CHARS: usize = 1_000;"),
-    ("sandbox.md", "if there are more than 1,000", "host/src/confinement.rs", "MAX_HIDDEN: usize = 1_000;"),
+    ("sandbox.md", "if there are more than 1,000", "host/src/path_scan.rs", "MAX_HIDDEN: usize = 1_000;"),
     ("sandbox.md", "16384 processes", "host/src/config/sandbox.rs", "max_processes: NonZeroU32 = bounds::count(16_384)"),
     ("sandbox.md", "`terminal.foreground` (60 s)", "host/src/config/sandbox.rs", "HumanDuration(Duration::from_secs(60))"),
     ("mcp.md", "Up to 10 server tools", "host/src/config/schema.rs", "mcp_listed: u32 [project: Allow] = 10"),

@@ -12,6 +12,7 @@ use crate::output::format::{duration, mask};
 use crate::trust::{ProjectTrust, TrustList};
 use crate::tui_backend::config_problems;
 use crate::{output, paths, project};
+use ::sandbox::LayerStatus;
 use host::confinement::confinement;
 use providers::ProviderSettings;
 use providers::discover::{self, DiscoveredServer, probe};
@@ -89,7 +90,7 @@ pub(super) async fn doctor(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
                 CheckResult::Ok,
                 paths::display_path(&root, env),
             ));
-            checks.push(sandbox(&config, &root, env));
+            checks.extend(sandbox(&config, &root, env));
             checks.push(trust(&root, env));
             checks.push(search_index(&root, env));
         }
@@ -164,28 +165,63 @@ fn configuration(root: Option<&Path>, env: &ProcessEnv, checks: &mut Vec<DoctorC
     loaded.config
 }
 
-/// The sandbox layers of this machine.
-fn sandbox(config: &Config, root: &Path, env: &ProcessEnv) -> DoctorCheck {
+/// The sandbox layers of this machine, by a test run.
+fn sandbox(config: &Config, root: &Path, env: &ProcessEnv) -> Vec<DoctorCheck> {
     let name = "sandbox";
+    let problem = |text: String| vec![DoctorCheck::new(name, CheckResult::Problem, text)];
     let workspace = match workspace::Workspace::open(root) {
         Ok(workspace) => workspace,
-        Err(error) => return DoctorCheck::new(name, CheckResult::Problem, error.to_string()),
+        Err(error) => return problem(error.to_string()),
     };
     let confinement = confinement(config, env, &workspace);
-    match confinement.report() {
-        Ok(report) if report.gaps().is_empty() => {
-            DoctorCheck::new(name, CheckResult::Ok, format!("{report}; {}", confinement.summary()))
-        }
-        Ok(report) => DoctorCheck {
-            hint: Some("see docs/sandbox.md".into()),
+    let report = match confinement.report() {
+        Ok(report) => report,
+        Err(error) => return problem(error.to_string()),
+    };
+    let hint = || Some("see docs/sandbox.md".to_owned());
+    let mut checks = vec![match (report.insufficient(), report.gaps().is_empty()) {
+        (Some(why), _) => DoctorCheck {
+            hint: Some("each command needs approval; see docs/sandbox.md".into()),
+            ..DoctorCheck::new(name, CheckResult::Problem, format!("{report}; {why}"))
+        },
+        (None, true) => DoctorCheck::new(name, CheckResult::Ok, format!("{report}; {}", confinement.summary())),
+        (None, false) => DoctorCheck {
+            hint: hint(),
             ..DoctorCheck::new(
                 name,
                 CheckResult::Absent,
                 format!("{report}; {}", report.gaps().join("; ")),
             )
         },
-        Err(error) => DoctorCheck::new(name, CheckResult::Problem, error.to_string()),
+    }];
+    let landlock = match report.landlock {
+        Some(version) => Ok(format!(
+            "version {version}: only the project and temporary files are writable"
+        )),
+        None => Err("not supported by this kernel".to_owned()),
+    };
+    let layer = |layer: &LayerStatus, effect: &str| match layer {
+        LayerStatus::Active => Ok(effect.to_owned()),
+        LayerStatus::Missing(why) => Err(why.clone()),
+    };
+    for (name, status) in [
+        ("- landlock", landlock),
+        ("- seccomp", layer(&report.seccomp, "system calls are filtered")),
+        (
+            "- mounts",
+            layer(&report.mounts, "everything else is read-only, hidden files are masked"),
+        ),
+        (
+            "- processes",
+            layer(&report.processes, "commands see only their own processes"),
+        ),
+    ] {
+        checks.push(match status {
+            Ok(text) => DoctorCheck::new(name, CheckResult::Ok, text),
+            Err(why) => DoctorCheck::new(name, CheckResult::Absent, format!("not active: {why}")),
+        });
     }
+    checks
 }
 
 /// The state of the code search index. The check builds nothing.

@@ -35,10 +35,12 @@ pub(super) async fn lsp(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> R
         return Ok(ExitStatus::Done);
     };
     let workspace = Workspace::open(&root).map_err(|error| Failure::usage(error.to_string()))?;
-    let servers = language_servers::servers(&loaded.config, loaded.trust, &workspace, seen).ok_or_else(|| {
-        let failure = Failure::usage("no language server is started here");
-        failure.hint("the folder has to be trusted (`hew trust`), and lsp.enabled must not be false")
-    })?;
+    let confined = confinement::of_project(&loaded, &root, env)?;
+    let servers =
+        language_servers::servers(&loaded.config, loaded.trust, &workspace, seen, confined).ok_or_else(|| {
+            let failure = Failure::usage("no language server is started here");
+            failure.hint("the folder has to be trusted (`hew trust`), and lsp.enabled must not be false")
+        })?;
     let place = workspace
         .locate(file)
         .map_err(|error| Failure::usage(error.to_string()))?;

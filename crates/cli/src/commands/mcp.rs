@@ -85,7 +85,12 @@ fn row(definition: &McpDefinition, offer: Option<&ServerOffer>, problem: Option<
 
 /// The servers; problems are printed.
 fn servers(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Option<McpServers>> {
-    let (servers, told) = mcp_servers::servers(place(root, loaded, env), NotificationSender::none(), None, None)?;
+    let confined = confinement::of_project(loaded, root, env)?;
+    let place = McpContext {
+        confinement: confined.as_ref(),
+        ..place(root, loaded, env)
+    };
+    let (servers, told) = mcp_servers::servers(place, NotificationSender::none(), None, None)?;
     told.iter()
         .for_each(|text| output::print_stderr(&format!("warning: {text}\n")));
     Ok((!servers.status().is_empty()).then_some(servers))
@@ -99,6 +104,7 @@ fn place<'a>(root: &'a Path, loaded: &'a LoadedConfig, env: &'a ProcessEnv) -> M
         trust: loaded.trust,
         env,
         extra: &[],
+        confinement: None,
     }
 }
 

@@ -65,6 +65,7 @@ async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> R
         trust: loaded.trust,
         env,
         extra: &[],
+        confinement: None,
     };
     let servers = host::mcp_servers::definitions(place)
         .0

@@ -9,6 +9,7 @@ use crate::failure::Result;
 use crate::trust::{ProjectTrust, TrustList};
 use crate::{output, paths, project};
 use ::mcp::PROJECT_FILES;
+use host::project_programs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -18,9 +19,16 @@ pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
         show(&list, args.json, env)?;
         return Ok(ExitStatus::Done);
     }
-    let folder = match &args.path {
-        Some(path) => project::root(Some(path), env)?,
-        None => project::repository_root(&project::root(global.cwd.as_deref(), env)?),
+    let (root, folder) = match &args.path {
+        Some(path) => {
+            let root = project::root(Some(path), env)?;
+            (root.clone(), root)
+        }
+        None => {
+            let root = project::root(global.cwd.as_deref(), env)?;
+            let top = project::repository_root(&root);
+            (root, top)
+        }
     };
     let shown = paths::display_path(&folder, env);
     if args.remove {
@@ -41,9 +49,14 @@ pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
         output::print_stderr(&told);
     } else {
         list.set(&folder, ProjectTrust::Trusted, env)?;
+        let programs = project_programs::all(&root, env)?;
+        project_programs::approve(&programs, &root, &mut list, env)?;
         output::print_stderr(&format!(
             "{shown} is trusted: its configuration may allow more, choose models and run hooks\n"
         ));
+        for program in &programs {
+            output::print_stderr(&format!("approved: {}\n", program.describe()));
+        }
     }
     Ok(ExitStatus::Done)
 }
@@ -67,8 +80,10 @@ fn show(list: &TrustList, json: bool, env: &ProcessEnv) -> Result<()> {
 pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
     let top = project::repository_root(root);
     let mut list = TrustList::load(env)?;
-    if list.get(&top) != ProjectTrust::Unknown {
-        return Ok(());
+    match list.get(&top) {
+        ProjectTrust::Unknown => {}
+        ProjectTrust::Trusted => return ask_about_programs(root, &mut list, env),
+        ProjectTrust::Declined => return Ok(()),
     }
     let config = ConfigFiles::find(Some(root), env)?.project;
     let more = [".roomodes", ".hew/modes.yaml"].iter().chain(PROJECT_FILES.iter());
@@ -84,7 +99,7 @@ pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
         false => wants.iter().map(|want| format!("- {want}\n")).collect(),
     };
     let question = format!(
-        "This project has its own settings: {}\nIf you trust the folder {}, the following takes effect, including later changes:\n{}\nDo you trust it?",
+        "This project has its own settings: {}\nIf you trust the folder {}, the following takes effect:\n{}\nDo you trust it?",
         brings.join(", "),
         paths::display_path(&top, env),
         wants.trim_end(),
@@ -94,8 +109,28 @@ pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
         false => ProjectTrust::Declined,
     };
     list.set(&top, said, env)?;
+    if said == ProjectTrust::Trusted {
+        project_programs::approve(&project_programs::all(root, env)?, root, &mut list, env)?;
+    }
     output::print_stderr("change this with `hew trust` or `hew trust --remove`\n");
     Ok(())
+}
+
+/// Asks about programs of a trusted project that are new or changed.
+fn ask_about_programs(root: &Path, list: &mut TrustList, env: &ProcessEnv) -> Result<()> {
+    let programs = project_programs::unapproved(root, env)?;
+    if programs.is_empty() {
+        return Ok(());
+    }
+    let lines: String = programs
+        .iter()
+        .map(|program| format!("- {}\n", program.describe()))
+        .collect();
+    let question = format!("This project defines programs that are new or changed:\n{lines}Do you approve them?");
+    match terminal_answers::confirm(&question) {
+        true => project_programs::approve(&programs, root, list, env),
+        false => Ok(()),
+    }
 }
 
 /// Maximum size of a file that is shown.

@@ -87,7 +87,7 @@ const CLIPBOARD_TEXT_COMMANDS: [&str; 4] = [
 /// Reads the clipboard: an image, else text.
 pub(super) async fn clipboard(here: &BackendContext) -> Result<ClipboardContent> {
     let no_place = |error: std::io::Error| Failure::failed(format!("cannot read the clipboard: {error}"));
-    let folder = tempfile::tempdir().map_err(no_place)?;
+    let folder = super::programs::private_folder(here).map_err(no_place)?;
     let image_file = folder.path().join("clipboard.png");
     if printed(&CLIPBOARD_IMAGE_COMMANDS, &image_file, here).await {
         return image(&image_file.to_string_lossy(), here).map(ClipboardContent::Image);

@@ -63,10 +63,18 @@ pub(super) async fn check(line: &str, here: &BackendContext) -> Result<GoalCheck
     })
 }
 
+/// A temporary directory that is hidden from commands, unlike those in the system's temporary directory.
+pub(super) fn private_folder(here: &BackendContext) -> std::io::Result<tempfile::TempDir> {
+    let data = host::paths::data_dir(&here.env).map_err(|failure| std::io::Error::other(failure.message))?;
+    let folder = data.join(host::confinement::COMPOSER_DIR);
+    std::fs::create_dir_all(&folder)?;
+    tempfile::tempdir_in(folder)
+}
+
 /// Opens a text in the user's editor and returns the edited text.
 pub(super) async fn edit(text: &str, here: &BackendContext) -> Result<String> {
-    let folder =
-        tempfile::tempdir().map_err(|error| Failure::failed(format!("cannot create a temporary file: {error}")))?;
+    let made = private_folder(here);
+    let folder = made.map_err(|error| Failure::failed(format!("cannot create a temporary file: {error}")))?;
     let file = folder.path().join("prompt.md");
     std::fs::write(&file, text).map_err(|error| Failure::file("write", &file, &error))?;
     open_editor(&file, &here.root, &here.env).await?;

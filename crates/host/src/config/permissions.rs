@@ -92,6 +92,15 @@ pub struct HookConfig {
     /// Its time limit; 60 seconds by default.
     #[serde(default)]
     pub timeout: Option<HumanDuration>,
+    /// Whether it runs in the sandbox, where it may write the project and temporary files; true by default.
+    #[serde(default)]
+    pub sandbox: Option<bool>,
+    /// Whether it has network access in the sandbox.
+    #[serde(default)]
+    pub network: Option<bool>,
+    /// Additional files and directories that it may write in the sandbox.
+    #[serde(default)]
+    pub write: Vec<String>,
 }
 
 /// The tools that the model is offered.

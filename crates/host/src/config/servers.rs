@@ -62,6 +62,12 @@ pub struct McpServerConfig {
     pub elicitation: Option<McpElicitationConfig>,
     /// OAuth settings, if the server does not announce them.
     pub oauth: McpOAuthConfig,
+    /// Whether it runs in the sandbox, where it may write the project and temporary files; true by default.
+    pub sandbox: Option<bool>,
+    /// Whether it has network access in the sandbox.
+    pub network: Option<bool>,
+    /// Additional files and directories that it may write in the sandbox.
+    pub write: Vec<String>,
 }
 
 /// The transport of an MCP server.
@@ -148,4 +154,10 @@ pub struct LspServerConfig {
     pub init_options: Option<serde_json::Value>,
     /// The settings that it can request.
     pub settings: Option<serde_json::Value>,
+    /// Whether it runs in the sandbox, where it may write the project and temporary files; true by default.
+    pub sandbox: Option<bool>,
+    /// Whether it has network access in the sandbox.
+    pub network: Option<bool>,
+    /// Additional files and directories that it may write in the sandbox.
+    pub write: Vec<String>,
 }

@@ -45,7 +45,7 @@ impl World {
         let workspace = Workspace::open(&project).unwrap();
         let world = Self {
             folder,
-            servers: LanguageServers::new(workspace, environment, specs, limits),
+            servers: LanguageServers::new(workspace, environment, None, specs, limits),
         };
         for (path, text) in files {
             world.write(path, text);

@@ -20,6 +20,7 @@ fn shell(line: &str) -> Vec<LanguageServerSpec> {
         env: BTreeMap::new(),
         init_options: Value::Null,
         settings: Value::Null,
+        access: Default::default(),
     }]
 }
 

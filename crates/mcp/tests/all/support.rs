@@ -168,6 +168,7 @@ pub(crate) fn environment(root: &Path, cache: Arc<Memory>) -> McpEnvironment {
     McpEnvironment {
         root: root.to_owned(),
         environment: sandbox::ProcessEnvironment::scrubbed(std::env::vars_os(), &names, &names),
+        confinement: None,
         http_client: Arc::new(|_| Ok(reqwest::Client::builder().no_proxy())),
         cache,
         notices: NotificationSender::none(),

@@ -1,38 +1,43 @@
-//! The capabilities left to a confined process.
+//! The capabilities left to a confined process: none.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// Sufficient to work on other users' files, as root in a container does; it does not extend the writable paths.
-const KEPT: CapabilitySet = CapabilitySet::CHOWN
+/// Sufficient to work on other users' files, as root in a container with a mounted project does; it does not extend the
+/// writable paths.
+const FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Drops all capabilities except those for files, permanently.
-pub(super) fn drop_all_but_files() -> io::Result<()> {
+/// Drops all capabilities permanently. Root keeps those for files if a writable directory belongs to another user.
+pub(super) fn drop_all(writable: &[PathBuf]) -> io::Result<()> {
     let own = capabilities(None)?;
     if own.permitted.is_empty() {
         return Ok(());
     }
+    let user = rustix::process::geteuid();
+    let is_foreign = |path: &PathBuf| path.metadata().is_ok_and(|found| found.uid() != user.as_raw());
+    let kept = match user.is_root() && writable.iter().any(is_foreign) {
+        true => FILES,
+        false => CapabilitySet::empty(),
+    };
     if own.effective.contains(CapabilitySet::SETPCAP) {
         let all = (0..64).map(|number| CapabilitySet::from_bits_retain(1 << number));
         // The kernel rejects unknown capabilities, which marks the end of the list.
         let known = all.take_while(|one| capability_is_in_bounding_set(*one).is_ok());
-        for one in known.filter(|one| !KEPT.contains(*one)) {
+        for one in known.filter(|one| !kept.contains(*one)) {
             remove_capability_from_bounding_set(one)?;
         }
     }
     clear_ambient_capability_set()?;
-    // A user other than root has capabilities only within a namespace, where none is needed any more.
-    let kept = match rustix::process::geteuid().is_root() {
-        true => own.permitted & KEPT,
-        false => CapabilitySet::empty(),
-    };
+    let kept = own.permitted & kept;
     set_capabilities(
         None,
         CapabilitySets {

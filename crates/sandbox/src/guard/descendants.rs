@@ -39,6 +39,17 @@ pub(super) fn kill_descendants() -> usize {
     }
 }
 
+/// The number of all descendants of this process.
+pub(super) fn count() -> u64 {
+    let mut pending: Vec<Pid> = children("self");
+    let mut count = 0;
+    while let Some(process) = pending.pop() {
+        count += 1;
+        pending.extend(children(&process.as_raw_nonzero().to_string()));
+    }
+    count
+}
+
 fn kill_children() -> usize {
     let kill = |children: Vec<Pid>| {
         let killed = children
@@ -47,14 +58,17 @@ fn kill_children() -> usize {
         killed.count()
     };
     // The list may miss children while others end.
-    match kill(children()) {
+    match kill(children("self")) {
         0 => kill(children_from_proc()),
         killed => killed,
     }
 }
 
-fn children() -> Vec<Pid> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+fn children(process: &str) -> Vec<Pid> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let lists: Vec<String> = threads
         .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
         .collect();
@@ -94,7 +108,7 @@ mod tests {
     fn children_are_found_both_ways() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let id = pid(&child.id().to_string()).unwrap();
-        assert!(children().contains(&id));
+        assert!(children("self").contains(&id) && count() > 0);
         assert!(children_from_proc().contains(&id));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -5,11 +5,13 @@
     reason = "a guard looks at the files its command will see"
 )]
 
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+    make_bitflags, path_beneath_rules,
 };
 
 use crate::guard_args::GuardArgs;
@@ -22,8 +24,12 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Devices for opening terminals, and the open terminals.
 const TERMINALS: [&str; 2] = ["ptmx", "pts"];
 
-/// Restricts this thread and its children.
-pub(super) fn apply_landlock(args: &GuardArgs, mounts: &LayerStatus) -> Result<(), RulesetError> {
+/// Creates the rules; `hidden` are the paths that no mount covers.
+pub(super) fn create(
+    args: &GuardArgs,
+    hidden: &[PathBuf],
+    mounts: &LayerStatus,
+) -> Result<RulesetCreated, RulesetError> {
     let all = AccessFs::from_all(NEWEST);
     let read = AccessFs::from_read(NEWEST);
     let devices = make_bitflags!(AccessFs::{MakeChar | MakeBlock});
@@ -33,11 +39,6 @@ pub(super) fn apply_landlock(args: &GuardArgs, mounts: &LayerStatus) -> Result<(
     if args.network == NetworkAccess::Denied {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
-    let hidden = match mounts {
-        // Already covered by a mount, and rules for its siblings would not cover siblings created later.
-        LayerStatus::Active => &[],
-        LayerStatus::Missing(_) => args.hidden.as_slice(),
-    };
     let write = match hidden.is_empty() {
         true => all & !devices,
         // Reading is granted path by path.
@@ -55,9 +56,7 @@ pub(super) fn apply_landlock(args: &GuardArgs, mounts: &LayerStatus) -> Result<(
         .add_rules(path_beneath_rules(["/"], AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(readable(hidden), read))?
         .add_rules(path_beneath_rules(present(&args.writable), write))?
-        .add_rules(path_beneath_rules(usable, device))?
-        .restrict_self()?;
-    Ok(())
+        .add_rules(path_beneath_rules(usable, device))
 }
 
 fn present(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
@@ -67,8 +66,19 @@ fn present(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
 /// Everything except devices, which would expose the contents of any file, and hidden paths.
 fn readable(hidden: &[PathBuf]) -> Vec<PathBuf> {
     let mut without: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let files = without.iter().filter_map(|path| path.metadata().ok());
+    let files = files
+        .filter(|found| found.is_file())
+        .map(|found| (found.dev(), found.ino()));
+    let files: HashSet<(u64, u64)> = files.collect();
     without.push("/dev".into());
     let mut readable = siblings(Path::new("/"), &without);
+    // Other names of a hidden file.
+    let is_hidden = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|found| files.contains(&(found.dev(), found.ino())))
+    };
+    readable.retain(|path| !is_hidden(path));
     if !hidden.iter().any(|path| path.starts_with("/dev")) {
         readable.push("/dev/shm".into());
     }

@@ -7,42 +7,102 @@
     reason = "a guard arranges the files its command will see"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::CWD;
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind_recursive, mount_change,
-    move_mount, open_tree,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind_recursive,
+    mount_change, move_mount, open_tree, unmount,
 };
-use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
-use super::syscall::{MountFlag, set_mount, unshare};
+use super::Namespaces;
+use super::syscall::{MountFlag, set_mount};
 use crate::guard_args::GuardArgs;
+use crate::guard_request::GuardRequest;
 
-/// Why the mounts could not be set up.
-pub(super) enum MountError {
-    /// The system does not allow it; nothing has changed.
-    Unavailable(io::Error),
-    /// It failed halfway, and the current state is unusable.
-    Incomplete(io::Error),
+/// The mounts on protected and hidden paths. They follow the paths that each command brings.
+#[derive(Default)]
+pub(super) struct MountTable {
+    mounted: BTreeMap<PathBuf, MountKind>,
 }
 
-/// Sets up the mounts for this process and its children.
-pub(super) fn set_up(args: &GuardArgs) -> Result<(), MountError> {
-    let cwd = std::env::current_dir().map_err(MountError::Unavailable)?;
-    unshare_mounts()?;
-    let roots = clone_roots(args).map_err(MountError::Unavailable)?;
-    let read_only = set_mount(Path::new("/"), MountFlag::ReadOnly);
-    read_only.map_err(|error| MountError::Unavailable(with_context("mounting read-only", &error)))?;
-    attach_roots(args, roots, &cwd).map_err(|error| MountError::Incomplete(with_context("arranging the files", &error)))
+/// Why a path is a mount point. A mount point cannot be moved or removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum MountKind {
+    Pinned,
+    Protected,
+    Hidden,
+}
+
+impl MountTable {
+    /// Sets up the mounts that all commands share, in a new mount namespace.
+    pub(super) fn set_up(args: &GuardArgs, namespaces: Namespaces) -> io::Result<Self> {
+        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        let roots = clone_roots(args)?;
+        set_mount(Path::new("/"), MountFlag::ReadOnly).map_err(|error| with_context("mounting read-only", &error))?;
+        for (root, tree) in roots {
+            move_mount(tree, "", CWD, root, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+        }
+        mount_devpts().or_else(|_| hide(Path::new("/dev/pts")))?;
+        if namespaces == Namespaces::Processes {
+            let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+            mount("proc", "/proc", "proc", flags, None)
+                .map_err(|error| with_context("mounting /proc", &error.into()))?;
+        }
+        Ok(Self::default())
+    }
+
+    /// Protects and hides the paths of a command. A mount vanishes if another program replaces or removes its mount
+    /// point, so each one is checked.
+    pub(super) fn update(&mut self, request: &GuardRequest) -> io::Result<()> {
+        let mut wanted: BTreeMap<PathBuf, MountKind> = BTreeMap::new();
+        for (paths, kind) in [
+            (&request.pinned, MountKind::Pinned),
+            (&request.protected, MountKind::Protected),
+            (&request.hidden, MountKind::Hidden),
+        ] {
+            wanted.extend(paths.iter().map(|path| (path.clone(), kind)));
+        }
+        // Pins and protection harm nobody if they are not needed any more.
+        let shown = |(path, kind): (&PathBuf, &MountKind)| {
+            (*kind == MountKind::Hidden && wanted.get(path) != Some(&MountKind::Hidden)).then(|| path.clone())
+        };
+        for path in self.mounted.iter().filter_map(shown).collect::<Vec<_>>() {
+            self.mounted.remove(&path);
+            // Fails if it was unmounted because the file was removed.
+            unmount(&path, UnmountFlags::DETACH).ok();
+        }
+        // Sorted, so that a directory is mounted before the paths in it.
+        for (path, kind) in wanted {
+            let is_mounted = self.mounted.get(&path).is_some_and(|before| *before >= kind) && is_mount_point(&path);
+            if is_mounted || !path.exists() {
+                continue;
+            }
+            match kind {
+                MountKind::Pinned => mount_bind_recursive(&path, &path)?,
+                MountKind::Protected => {
+                    mount_bind_recursive(&path, &path)?;
+                    set_mount(&path, MountFlag::ReadOnly)?;
+                }
+                MountKind::Hidden => hide(&path)?,
+            }
+            self.mounted.insert(path, kind);
+        }
+        Ok(())
+    }
+}
+
+fn is_mount_point(path: &Path) -> bool {
+    statx(CWD, path, AtFlags::empty(), StatxFlags::empty())
+        .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// Clones the roots, which keep all their mount flags and submounts.
 fn clone_roots(args: &GuardArgs) -> io::Result<Vec<(PathBuf, OwnedFd)>> {
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let roots = args.writable.iter().filter_map(|root| root.canonicalize().ok());
     let mut roots: Vec<PathBuf> = roots.collect();
     // A nested root comes after its parent.
@@ -53,23 +113,6 @@ fn clone_roots(args: &GuardArgs) -> io::Result<Vec<(PathBuf, OwnedFd)>> {
         Ok((root, tree))
     });
     taken.collect()
-}
-
-fn attach_roots(args: &GuardArgs, roots: Vec<(PathBuf, OwnedFd)>, cwd: &Path) -> io::Result<()> {
-    for (root, tree) in roots {
-        move_mount(tree, "", CWD, root, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
-    }
-    // A mount point cannot be moved away.
-    for path in args.pinned.iter().chain(&args.protected).filter(|path| path.exists()) {
-        mount_bind_recursive(path, path)?;
-    }
-    for path in args.protected.iter().filter(|path| path.exists()) {
-        set_mount(path, MountFlag::ReadOnly)?;
-    }
-    args.hidden.iter().try_for_each(|path| hide(path))?;
-    mount_devpts().or_else(|_| hide(Path::new("/dev/pts")))?;
-    // The directory was entered before it was mounted again.
-    std::env::set_current_dir(cwd)
 }
 
 /// A private devpts, in which programs can open new terminals but not the user's.
@@ -96,33 +139,16 @@ fn with_context(what: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// Leaves the system's mount and IPC namespaces. Without the required capability it uses a user namespace.
-fn unshare_mounts() -> Result<(), MountError> {
-    let unavailable = |error: io::Error| MountError::Unavailable(with_context("no namespaces", &error));
-    if capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN)) {
-        unshare(UnshareFlags::NEWNS).map_err(unavailable)?;
-    } else {
-        if is_restricted() {
-            return Err(unavailable(io::ErrorKind::PermissionDenied.into()));
-        }
-        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS).map_err(unavailable)?;
-        map_user(user, group).map_err(|error| MountError::Incomplete(with_context("naming the user", &error)))?;
-    }
-    // Kernels without these namespaces may lack all of them.
-    unshare(UnshareFlags::NEWIPC).ok();
-    Ok(())
-}
-
-/// Whether AppArmor allows creating namespaces but not using them, which could not be reverted.
-fn is_restricted() -> bool {
+/// Whether AppArmor allows creating namespaces but not using them.
+pub(super) fn is_restricted() -> bool {
     let holds = |path: &str, start: &str| fs::read_to_string(path).is_ok_and(|text| text.starts_with(start));
-    holds("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")
+    !super::is_privileged()
+        && holds("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")
         && holds("/proc/self/attr/current", "unconfined")
 }
 
 /// Maps the user to itself in the new namespace.
-fn map_user(user: u32, group: u32) -> io::Result<()> {
+pub(super) fn map_user((user, group): (u32, u32)) -> io::Result<()> {
     // The kernel requires this before a user may map groups.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;

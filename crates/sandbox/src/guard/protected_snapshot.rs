@@ -13,7 +13,9 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::moved_paths::MovedPaths;
 use crate::guard_args::GuardArgs;
+use crate::guard_request::GuardRequest;
 use crate::{ConfinementReport, LayerStatus};
 
 /// Larger files are not stored; they are neither hooks nor rules.
@@ -26,6 +28,7 @@ const BLOCKED_SUFFIX: &str = ".blocked";
 
 /// The previous state of paths.
 pub(super) struct ProtectedSnapshot {
+    moved: MovedPaths,
     paths: Vec<(PathBuf, PathState)>,
 }
 
@@ -44,15 +47,19 @@ enum PathState {
 
 impl ProtectedSnapshot {
     /// Takes a snapshot of the protected paths that no other layer protects.
-    pub(super) fn new(args: &GuardArgs, report: &ConfinementReport) -> Self {
+    pub(super) fn new(args: &GuardArgs, request: &GuardRequest, report: &ConfinementReport) -> Self {
         let mounted = |path: &Path| match report.mounts {
             // A link cannot be a mount point, only its target.
             LayerStatus::Active => path.exists() && !path.is_symlink(),
             LayerStatus::Missing(_) => false,
         };
         let written = |path: &Path| args.writable.iter().any(|root| path.starts_with(root));
-        let open = args.protected.iter().filter(|path| written(path) && !mounted(path));
+        let open = request.protected.iter().filter(|path| written(path) && !mounted(path));
         Self {
+            moved: match report.mounts {
+                LayerStatus::Active => MovedPaths::default(),
+                LayerStatus::Missing(_) => MovedPaths::new(request.pinned.iter().chain(&request.hidden)),
+            },
             paths: open
                 .map(|path| (path.clone(), PathState::of(path, MAX_DEPTH)))
                 .collect(),
@@ -61,19 +68,18 @@ impl ProtectedSnapshot {
 
     /// Restores changed paths and returns them.
     pub(super) fn restore_changed(self) -> Vec<PathBuf> {
+        let moved = self.moved.restore();
         let changed = self
             .paths
             .into_iter()
             .filter(|(path, state)| PathState::of(path, MAX_DEPTH) != *state);
         let changed: Vec<(PathBuf, PathState)> = changed.collect();
-        changed
-            .into_iter()
-            .map(|(path, state)| {
-                // Paths that cannot be restored are returned too.
-                drop(state.restore(&path));
-                path
-            })
-            .collect()
+        let changed = changed.into_iter().map(|(path, state)| {
+            // Paths that cannot be restored are returned too.
+            drop(state.restore(&path));
+            path
+        });
+        moved.into_iter().chain(changed).collect()
     }
 }
 
@@ -143,7 +149,7 @@ impl PathState {
     }
 }
 
-fn move_aside(path: &Path) -> io::Result<()> {
+pub(super) fn move_aside(path: &Path) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(BLOCKED_SUFFIX);
     match fs::rename(path, aside) {
@@ -221,10 +227,13 @@ mod tests {
             fs::write(git.join("hooks/a"), "hook").unwrap();
             let args = GuardArgs {
                 writable: vec![git.into()],
-                protected: ["config", "hooks", "commondir"].map(|name| git.join(name)).into(),
                 ..GuardArgs::from_args(["__confine", "--"].map(OsString::from)).unwrap()
             };
-            let seal = ProtectedSnapshot::new(&args, &ConfinementReport::unconfined("a test"));
+            let request = GuardRequest {
+                protected: ["config", "hooks", "commondir"].map(|name| git.join(name)).into(),
+                ..GuardRequest::default()
+            };
+            let seal = ProtectedSnapshot::new(&args, &request, &ConfinementReport::unconfined("a test"));
             change(git);
             let undone: Vec<PathBuf> = undone.iter().map(|name| git.join(name)).collect();
             assert_eq!(

@@ -8,7 +8,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use crate::NetworkAccess;
+use crate::{LayerStatus, NetworkAccess};
 
 /// Denied with any arguments.
 const DENIED: &[libc::c_long] = &[
@@ -76,6 +76,8 @@ const ABSENT: &[libc::c_long] = &[
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
+    // Its flags are in memory, too.
+    libc::SYS_openat2,
 ];
 
 /// All kinds of namespaces that `clone` creates.
@@ -101,10 +103,14 @@ pub(super) struct SyscallFilter {
 
 impl SyscallFilter {
     /// Fails if the filter compiler does not support the processor.
-    pub(super) fn new(network: NetworkAccess) -> io::Result<Self> {
+    pub(super) fn new(network: NetworkAccess, processes: &LayerStatus) -> io::Result<Self> {
         let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
         let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
-        let programs = [(denied_calls(network), libc::EPERM), (Ok(absent), libc::ENOSYS)].map(|(rules, errno)| {
+        let programs = [
+            (denied_calls(network, processes), libc::EPERM),
+            (Ok(absent), libc::ENOSYS),
+        ]
+        .map(|(rules, errno)| {
             let errno = SeccompAction::Errno(errno.unsigned_abs());
             let filter = SeccompFilter::new(rules?, SeccompAction::Allow, errno, arch)?;
             BpfProgram::try_from(filter)
@@ -127,7 +133,7 @@ impl SyscallFilter {
 
 type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn denied_calls(network: NetworkAccess) -> Result<SeccompRules, seccompiler::BackendError> {
+fn denied_calls(network: NetworkAccess, processes: &LayerStatus) -> Result<SeccompRules, seccompiler::BackendError> {
     let mut rules: SeccompRules = DENIED.iter().map(|call| (*call, Vec::new())).collect();
     let namespaces = |flags: &mut dyn Iterator<Item = libc::c_int>| {
         let rules = flags.map(|flag| {
@@ -144,16 +150,34 @@ fn denied_calls(network: NetworkAccess) -> Result<SeccompRules, seccompiler::Bac
     // All processes; and other processes' limits.
     rules.insert(libc::SYS_kill, vec![rule([(0, Is::Eq, u64::from(u32::MAX))])?]);
     rules.insert(libc::SYS_prlimit64, vec![rule([(0, Is::Ne, 0)])?]);
+    // Priorities of other processes: anything but the calling thread.
+    let others = |who: u8| rule([(who, Is::Ne, 0)]);
+    for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
+        // The first argument is the kind: one process (0 and 1), a group, or a user.
+        let one = if call == libc::SYS_setpriority { 0 } else { 1 };
+        rules.insert(call, vec![rule([(0, Is::Ne, one)])?, others(1)?]);
+    }
+    if !processes.is_active() {
+        for call in [
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setattr,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setscheduler,
+        ] {
+            rules.insert(call, vec![others(0)?]);
+        }
+    }
     // Injecting terminal input.
     let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule([(1, Is::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_socket, sockets(network)?);
-    // A datagram socket of a pair can still send to other addresses.
-    let pairs = [
-        rule([(0, Is::Ne, number(libc::AF_UNIX))]),
-        rule([(1, Is::MaskedEq(SOCKET_TYPE), number(libc::SOCK_DGRAM))]),
-    ];
-    rules.insert(libc::SYS_socketpair, pairs.into_iter().collect::<Result<_, _>>()?);
+    // Only stream and seqpacket pairs: the kernel treats the other types as datagrams, which can still be sent to other
+    // addresses.
+    let allowed = [number(libc::SOCK_STREAM), number(libc::SOCK_SEQPACKET)];
+    let types = (0..=SOCKET_TYPE).filter(|kind| !allowed.contains(kind));
+    let pairs = types.map(|kind| rule([(1, Is::MaskedEq(SOCKET_TYPE), kind)]));
+    let pairs = pairs.chain([rule([(0, Is::Ne, number(libc::AF_UNIX))])]);
+    rules.insert(libc::SYS_socketpair, pairs.collect::<Result<_, _>>()?);
     Ok(rules)
 }
 

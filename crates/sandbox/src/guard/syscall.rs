@@ -2,21 +2,20 @@
 
 #![allow(
     unsafe_code,
-    reason = "four system calls that neither the standard library nor rustix offers safely"
+    reason = "system calls that neither the standard library nor rustix offers safely"
 )]
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::thread::UnshareFlags;
 
 /// The mount attribute to change, recursively.
 #[derive(Debug, Clone, Copy)]
@@ -59,11 +58,16 @@ pub(super) fn die_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// Moves this process to new namespaces.
-pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    debug_assert!(!flags.contains(UnshareFlags::FILES));
-    // SAFETY: it is unsafe only because of `FILES`, which is not used here.
-    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
+/// Starts a copy of this process in new namespaces, given by the flags of `clone`. Returns `None` in the copy.
+pub(super) fn fork(namespaces: libc::c_int) -> io::Result<Option<Pid>> {
+    let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
+    // SAFETY: without shared memory this is a fork. A guard has one thread until it forks for the last time, so no lock
+    // is held by a thread that the copy lacks.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    match i32::try_from(pid).map_err(io::Error::other)? {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
 }
 
 /// Changes the attributes of a mount and all mounts below it.
@@ -99,6 +103,61 @@ pub(super) fn set_mount(path: &Path, mounted: MountFlag) -> io::Result<()> {
         )
     };
     match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Makes the kernel ask about system calls of this thread and its children, as the filter decides.
+pub(super) fn listen_to_system_calls(program: &[seccompiler::sock_filter]) -> io::Result<OwnedFd> {
+    let filter = libc::sock_fprog {
+        len: u16::try_from(program.len()).map_err(io::Error::other)?,
+        filter: program.as_ptr().cast_mut().cast(),
+    };
+    let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // Signals do not interrupt a call that is being answered; older kernels do not know the flag.
+    for flags in [listen | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, listen] {
+        // SAFETY: the program has the layout of `struct sock_filter` and outlives the call, which copies it.
+        let descriptor = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const filter,
+            )
+        };
+        if let Some(descriptor) = i32::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0) {
+            // SAFETY: the new descriptor has no other owner.
+            return Ok(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        }
+    }
+    Err(io::Error::last_os_error())
+}
+
+/// Waits for a system call that the kernel asks about.
+pub(super) fn next_system_call(listener: &OwnedFd) -> io::Result<libc::seccomp_notif> {
+    // SAFETY: the structure consists of numbers, for which zero is valid; the kernel requires zeros.
+    let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: the request writes one such structure, which outlives the call.
+    match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut call) } {
+        0 => Ok(call),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets a system call fail with this error, or continue.
+pub(super) fn answer_system_call(listener: &OwnedFd, id: u64, error: Option<libc::c_int>) -> io::Result<()> {
+    let answer = libc::seccomp_notif_resp {
+        id,
+        val: 0,
+        error: error.map_or(0, |error| -error),
+        flags: match error {
+            Some(_) => 0,
+            None => u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or_default(),
+        },
+    };
+    // SAFETY: the request reads one such structure, which outlives the call.
+    match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

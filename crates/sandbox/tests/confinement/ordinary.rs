@@ -165,7 +165,12 @@ async fn check(pretend: &str) {
         let exit = confinement.spawn(&request).unwrap().exit().await;
         let output = exit.output.head.trim_end();
         let found = (exit.status, output.lines().next_back().unwrap_or_default());
-        assert_eq!(found, (ProcessStatus::Exited(0), *last), "{line}: {output}");
+        let confined = &exit.confinement;
+        assert_eq!(
+            found,
+            (ProcessStatus::Exited(0), *last),
+            "{line}: {output} {confined:?}"
+        );
     }
 }
 

@@ -84,6 +84,7 @@ impl Stage {
             "temp",
             "work/.git/hooks",
             "work/.hew",
+            "work/deep/down",
             "work/secrets",
             "work/src",
         ] {
@@ -94,6 +95,8 @@ impl Stage {
             ("outside/home/.profile", "profile\n"),
             ("work/file", "mine\n"),
             ("work/.env", "KEY=hidden-value\n"),
+            ("work/deep/down/key", "hidden-value\n"),
+            ("work/deep/down/protected", "rules\n"),
             ("work/secrets/key", "hidden-value\n"),
             ("work/.hew/config.toml", "rules\n"),
             ("work/.git/config", "[core]\n\trepositoryformatversion = 0\n"),
@@ -142,8 +145,10 @@ impl Stage {
         let work = self.work();
         Confinement {
             temp: vec![self.temp(), "/dev/shm".into()],
-            protected: vec![work.join(".hew")],
-            hidden: vec![work.join(".env"), work.join("secrets")],
+            protected: [".hew", ".mcp.json", ".vscode", "deep/down/protected"]
+                .map(|name| work.join(name))
+                .into(),
+            hidden: [".env", "secrets", "deep/down/key"].map(|name| work.join(name)).into(),
             launcher: CONFINE.into(),
             ..Confinement::new(ConfinementLevel::Workspace, [work])
         }
@@ -179,6 +184,9 @@ impl Stage {
             "work/.git/hooks",
             "work/.git/config",
             "work/.git/commondir",
+            "work/.mcp.json",
+            "work/.vscode",
+            "work/deep/down/protected",
         ] {
             note(&self.base.path().join(kept), &mut found);
         }

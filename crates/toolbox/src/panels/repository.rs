@@ -131,7 +131,7 @@ impl RepositoryCommand {
             line: line(kind, arguments),
             seconds: if kind == "git" { GIT_SECONDS } else { GITHUB_SECONDS },
             folders: folders(kind, &sources.project.workspace),
-            environment: sources.environment.clone(),
+            environment: command::without_repository_programs(sources.environment.clone()),
             confinement: confinement.map(|confinement| command::at_level(confinement, policy::AccessLevel::ReadOnly)),
         })
     }

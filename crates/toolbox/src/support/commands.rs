@@ -196,6 +196,24 @@ pub(crate) fn at_level(confinement: &Confinement, level: policy::AccessLevel) ->
     }
 }
 
+/// An environment in which git uses no repository that it was not pointed to, and runs no hooks or monitors.
+pub(crate) fn without_repository_programs(environment: ProcessEnvironment) -> ProcessEnvironment {
+    const SETTINGS: [(&str, &str); 3] = [
+        ("safe.bareRepository", "explicit"),
+        ("core.fsmonitor", "false"),
+        ("core.hooksPath", "/dev/null"),
+    ];
+    let count = SETTINGS.len().to_string();
+    let settings = SETTINGS.iter().enumerate();
+    settings.fold(
+        environment.with("GIT_CONFIG_COUNT", count),
+        |environment, (at, (key, value))| {
+            let named = environment.with(format!("GIT_CONFIG_KEY_{at}"), *key);
+            named.with(format!("GIT_CONFIG_VALUE_{at}"), *value)
+        },
+    )
+}
+
 /// Starts a command; uses `sh` if bash is not installed.
 pub(crate) fn spawn(request: ProcessRequest, confinement: Option<&Confinement>) -> Result<Process, sandbox::Error> {
     let start = |request: &ProcessRequest| match confinement {

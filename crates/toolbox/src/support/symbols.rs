@@ -1,6 +1,7 @@
 //! Finds definitions and uses of a symbol by searching the code.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use index::{Language, MentionRole, NameMention, Outline};
@@ -8,7 +9,7 @@ use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tool::Error;
+use tool::{CallContext, Error};
 use workspace::{CaseSensitivity, GrepQuery, Location, ResultPage, StopSignal};
 
 use crate::support::arguments;
@@ -231,10 +232,42 @@ pub(crate) async fn resolve_location(project: &Project, symbol: SymbolQuery) -> 
     })
 }
 
-/// The match at a location reported by a language server; a definition with all of its lines.
+/// The locations reported by a language server that may be read. A server can name any file.
+pub(crate) async fn permitted_locations(
+    project: &Project,
+    context: &CallContext,
+    mut spots: Vec<CodeLocation>,
+) -> Vec<CodeLocation> {
+    let mut decided: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    for spot in &spots {
+        if decided.contains_key(&spot.path) {
+            continue;
+        }
+        let is_permitted = match project.locate(&spot.path) {
+            // Only its path is shown.
+            Ok(location) if !location.is_inside() => !project.workspace.is_hidden(location.path()),
+            Ok(location) if project.workspace.is_hidden(location.path()) => false,
+            Ok(_) => {
+                let mut is_permitted = true;
+                for action in project.read_actions(&spot.path.to_string_lossy()) {
+                    is_permitted &= context.permit(action).await.is_ok();
+                }
+                is_permitted
+            }
+            Err(_) => false,
+        };
+        decided.insert(spot.path.clone(), is_permitted);
+    }
+    spots.retain(|spot| decided.get(&spot.path).copied().unwrap_or_default());
+    spots
+}
+
+/// The match at a location reported by a language server; a definition with all of its lines. Outside of the project, it
+/// has no text: reading there needs approval.
 pub(crate) fn location_at(root: &Location, spot: &CodeLocation, role: MentionRole) -> SymbolMatch {
     let path = root.show_path(&spot.path).into_owned();
-    let file = root.sibling(&path).ok().and_then(|file| file.read_text().ok());
+    let file = root.sibling(&path).ok().filter(Location::is_inside);
+    let file = file.and_then(|file| file.read_text().ok());
     let content = file.map(|text| text.content).unwrap_or_default();
     let line = content.lines().nth(spot.line.saturating_sub(1)).unwrap_or_default();
     let outline = match role {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Block, Media};
 use policy::Action as Deed;
-use sandbox::ProcessEnvironment;
+use sandbox::{Confinement, ProcessEnvironment};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Mutex;
@@ -28,6 +28,8 @@ pub(crate) struct BrowserActionTool {
     pub(crate) environment: ProcessEnvironment,
     /// The parent of the browser's home directory.
     pub(crate) home: Option<PathBuf>,
+    /// Ends all processes of the browser.
+    pub(crate) guard: Option<Confinement>,
     pub(crate) net: WebClient,
     pub(crate) tab: Mutex<Option<BrowserTab>>,
 }
@@ -76,6 +78,7 @@ impl BuiltIn for BrowserActionTool {
             cwd: parts.project.workspace.root().to_owned(),
             environment: parts.environment.clone(),
             home: data.map(|data| data.join("browser")),
+            guard: parts.options.commands.confinement.clone(),
             net,
             tab: Mutex::default(),
         }))
@@ -131,6 +134,7 @@ impl Tool for BrowserActionTool {
                 cwd: &self.cwd,
                 environment: &self.environment,
                 home: self.home.as_deref(),
+                guard: self.guard.as_ref(),
             };
             *tab = Some(BrowserTab::launch(launch, self.net.clone()).await?);
         }

@@ -58,13 +58,14 @@ impl Tool for DefinitionTool {
         input.actions(&self.0)
     }
 
-    async fn run(&self, input: SymbolInput, _: CallContext) -> Result<Output, Error> {
+    async fn run(&self, input: SymbolInput, context: CallContext) -> Result<Output, Error> {
         let symbol = input.symbol(&self.0)?;
         let root = self.0.locate("")?;
         if let Some(server) = &self.1
             && let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?
             && let Some(spots) = server.definition(&pinned).await.filter(|spots| !spots.is_empty())
         {
+            let spots = symbols::permitted_locations(&self.0, &context, spots).await;
             let places = run_blocking(move || {
                 Ok(spots
                     .iter()

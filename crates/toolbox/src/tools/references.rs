@@ -75,7 +75,7 @@ impl Tool for ReferencesTool {
         input.symbol.actions(&self.0)
     }
 
-    async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
+    async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         let symbol = input.symbol.symbol(&self.0)?;
         let offset = input.offset.unwrap_or(0);
         let root = self.0.locate("")?;
@@ -83,6 +83,7 @@ impl Tool for ReferencesTool {
             && let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?
             && let Some(spots) = server.references(&pinned).await.filter(|spots| !spots.is_empty())
         {
+            let spots = symbols::permitted_locations(&self.0, &context, spots).await;
             let places = run_blocking(move || {
                 Ok(spots
                     .iter()

@@ -14,7 +14,7 @@ use tool::{
     ToolListing, ToolSet, erase, fold_name,
 };
 
-use workspace::IndexMarks;
+use workspace::{HiddenExcludes, IndexMarks};
 
 use crate::CommandOptions;
 use crate::middleware::checkpoint::with_checkpoints;
@@ -22,6 +22,7 @@ use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
 use crate::support::commands::{
     RunningCommand, ShellCommand, WatchOutcome, at_level, command_exit, describe_exit, exit_status, render_output,
+    without_repository_programs,
 };
 use crate::support::jobs::JobRegistry;
 use crate::support::project::Project;
@@ -307,7 +308,7 @@ impl Tool for TerminalTool {
 
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         self.jobs.check_capacity()?;
-        let command = self.command(&input)?;
+        let mut command = self.command(&input)?;
         let patience = self.patience(&input, &command);
         let confinement = self.commands.confinement.as_ref();
         let confinement = confinement.map(|confinement| at_level(confinement, context.level));
@@ -315,10 +316,19 @@ impl Tool for TerminalTool {
         let confined = confinement
             .as_ref()
             .filter(|confinement| confinement.level != ConfinementLevel::Off);
-        let _marks = confined.and_then(|confined| IndexMarks::set(&command.cwd, &confined.hidden));
+        let hidden = confined
+            .map(Confinement::hidden_paths)
+            .transpose()
+            .map_err(Error::Failed)?;
+        let hidden = hidden.unwrap_or_default();
+        let _marks = IndexMarks::set(&command.cwd, &hidden);
+        let _excludes = HiddenExcludes::set(&command.cwd, &hidden);
         // Background commands do not run in client terminals.
         if let (false, Some(terminals)) = (input.background, self.commands.client_terminals(confinement.as_ref())) {
             return command.run_in_client(terminals, &context).await;
+        }
+        if confined.is_some_and(|confined| confined.level == ConfinementLevel::ReadOnly) {
+            command.environment = without_repository_programs(command.environment);
         }
         let mut running = command.start(confinement.as_ref())?;
         let exit = match self.watch(&mut running, &context, patience).await {
@@ -442,11 +452,11 @@ fn refused(running: &RunningCommand, exit: ProcessExit, why: &str) -> Error {
     failed(format!("not run outside the sandbox: {why}\n{text}[{ending}]"))
 }
 
-/// Whether a command failed because the sandbox blocked it.
+/// Whether a command failed because the sandbox blocked it, or was not run because this machine has none.
 fn was_stopped_by_the_sandbox(exit: &ProcessExit) -> bool {
     let denied = exit
         .confinement
         .as_ref()
-        .is_some_and(|confined| confined.denial.is_some());
+        .is_some_and(|confined| confined.denial.is_some() || confined.report.insufficient().is_some());
     denied && !matches!(exit.status, ProcessStatus::Exited(0) | ProcessStatus::TimedOut)
 }

@@ -1,15 +1,13 @@
-//! The DevTools protocol: commands, answers and events over a WebSocket.
+//! The DevTools protocol: commands, answers and events over two pipes, each message ended by a NUL.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{mpsc, oneshot};
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tool::Error;
 use url::Url;
 
@@ -22,7 +20,9 @@ const TIMEOUT: usize = 30;
 const MAX_LINES: usize = 50;
 const MAX_LINE_BYTES: usize = 500;
 
-type BrowserSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+/// The maximum size of a message; screenshots are large.
+const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+const BUFFER: usize = 64 * 1024;
 
 /// A connection to a browser, attached to one of its pages.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ pub(super) struct DevTools {
     orders: mpsc::Sender<DevToolsCommand>,
     shared: Arc<Mutex<PageState>>,
     _pump: AbortOnDrop,
+    _reader: AbortOnDrop,
 }
 
 #[derive(Debug)]
@@ -61,26 +62,25 @@ struct PageState {
 }
 
 impl DevTools {
-    pub(super) async fn connect(address: &str, known: RequestedHosts) -> Result<Self, Error> {
-        let connected = connect_async(address).await;
-        let (socket, _) = connected.map_err(|error| failed(format!("the browser does not answer: {error}")))?;
+    pub(super) fn new(input: Sender, output: Receiver, known: RequestedHosts) -> Self {
+        let (messages, received) = mpsc::channel(64);
         let (orders, taken) = mpsc::channel(64);
         let shared = Arc::new(Mutex::new(PageState {
             known,
             ..PageState::default()
         }));
         let pump = DevToolsTask {
-            socket,
+            input,
             next: 0,
             waiting: HashMap::new(),
             shared: Arc::clone(&shared),
         };
-        let pump = AbortOnDrop(tokio::spawn(pump.run(taken)));
-        Ok(Self {
+        Self {
             orders,
             shared,
-            _pump: pump,
-        })
+            _pump: AbortOnDrop(tokio::spawn(pump.run(taken, received))),
+            _reader: AbortOnDrop(tokio::spawn(read_messages(output, messages))),
+        }
     }
 
     /// Sends a command and waits for its answer.
@@ -171,9 +171,30 @@ fn verdict(request: &str, approved: bool) -> (&'static str, Value) {
     }
 }
 
-/// The task that owns the socket.
+/// Reads messages until the browser ends. A read that was begun must not be cancelled, so this is a task.
+async fn read_messages(mut output: Receiver, messages: mpsc::Sender<Value>) {
+    let mut received: Vec<u8> = Vec::new();
+    let mut buffer = vec![0; BUFFER];
+    while let Ok(count @ 1..) = output.read(&mut buffer).await {
+        received.extend_from_slice(&buffer[..count]);
+        while let Some(end) = received.iter().position(|byte| *byte == 0) {
+            let message = serde_json::from_slice::<Value>(&received[..end]);
+            received.drain(..=end);
+            if let Ok(message) = message
+                && messages.send(message).await.is_err()
+            {
+                return;
+            }
+        }
+        if received.len() > MAX_MESSAGE {
+            return;
+        }
+    }
+}
+
+/// The task that sends commands and handles messages.
 struct DevToolsTask {
-    socket: BrowserSocket,
+    input: Sender,
     next: u64,
     waiting: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
     shared: Arc<Mutex<PageState>>,
@@ -181,20 +202,16 @@ struct DevToolsTask {
 
 impl DevToolsTask {
     /// Runs until either side is closed. Pending commands then fail.
-    async fn run(mut self, mut orders: mpsc::Receiver<DevToolsCommand>) {
+    async fn run(mut self, mut orders: mpsc::Receiver<DevToolsCommand>, mut messages: mpsc::Receiver<Value>) {
         loop {
             let order = tokio::select! {
                 order = orders.recv() => match order {
                     Some(order) => Some(order),
                     None => return,
                 },
-                message = self.socket.next() => match message {
-                    Some(Ok(Message::Text(text))) => match serde_json::from_str::<Value>(&text) {
-                        Ok(message) => self.handle_message(&message),
-                        Err(_) => None,
-                    },
-                    Some(Ok(_)) => None,
-                    Some(Err(_)) | None => return,
+                message = messages.recv() => match message {
+                    Some(message) => self.handle_message(&message),
+                    None => return,
                 },
             };
             if let Some(order) = order
@@ -205,7 +222,7 @@ impl DevToolsTask {
         }
     }
 
-    async fn send_command(&mut self, order: DevToolsCommand) -> Result<(), tokio_tungstenite::tungstenite::Error> {
+    async fn send_command(&mut self, order: DevToolsCommand) -> std::io::Result<()> {
         self.next += 1;
         let mut message = json!({"id": self.next, "method": order.method, "params": order.params});
         let session = lock(&self.shared).session.clone();
@@ -215,7 +232,9 @@ impl DevToolsTask {
         if let Some(reply) = order.reply {
             self.waiting.insert(self.next, reply);
         }
-        self.socket.send(Message::text(message.to_string())).await
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.input.write_all(&bytes).await
     }
 
     /// Handles an answer or an event, and returns a command to send in response.

@@ -2,24 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
-use sandbox::{CaptureCap, ProcessEnvironment, ProcessRequest, Program};
-use tokio::sync::oneshot;
+use sandbox::{Confinement, PipedProcess, ProcessAccess, ProcessEnvironment, Program};
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tool::Error;
 
-use super::AbortOnDrop;
 use crate::support::web::failed;
 
-const TIMEOUT: Duration = Duration::from_secs(30);
-/// Chromium writes its profile on exit.
-const GRACE: Duration = Duration::from_secs(5);
-const LISTENING: &str = "DevTools listening on ";
-const OUTPUT: CaptureCap = CaptureCap { head: 500, tail: 1_500 };
-const MAX_LINE_BYTES: usize = 4_000;
+/// The maximum length of its output in messages.
+const MAX_OUTPUT: usize = 2_000;
 
 /// Gives the browser its own home directory, removed when it ends, or by the next start if it was killed. Root cannot
-/// use Chromium's sandbox. The first argument is the parent directory, which sandboxed commands cannot write to.
+/// use Chromium's sandbox. The first argument is the parent directory, which sandboxed commands cannot write to. The
+/// debugging protocol uses two descriptors, because any program of the machine could connect to a port.
 const SCRIPT: &str = r#"
 tmp=${1:-${TMPDIR:-/tmp}}
 shift
@@ -35,12 +30,12 @@ trap 'rm -rf "$home"' EXIT
 trap 'exit 143' TERM INT HUP
 [ "$(id -u)" = 0 ] && set -- --no-sandbox "$@"
 export HOME="$home" XDG_CONFIG_HOME="$home" XDG_CACHE_HOME="$home"
-"$0" --user-data-dir="$home/profile" "$@"
+"$0" --user-data-dir="$home/profile" "$@" 3<&0 4>&1 </dev/null >&2
 "#;
 
 const FLAGS: &[&str] = &[
     "--headless",
-    "--remote-debugging-port=0",
+    "--remote-debugging-pipe",
     "--disable-background-networking",
     "--disable-breakpad",
     "--disable-component-update",
@@ -69,10 +64,16 @@ const FLAGS: &[&str] = &[
 
 /// A running browser. It is stopped when this is dropped.
 #[derive(Debug)]
-pub(super) struct BrowserProcess {
-    /// The DevTools address.
-    pub(super) address: String,
-    _reading: AbortOnDrop,
+pub(super) struct BrowserProcess(PipedProcess);
+
+impl BrowserProcess {
+    /// The end of what it has printed.
+    pub(super) fn output(&self) -> String {
+        let printed = self.0.stderr();
+        let text = format!("{}{}", printed.head, printed.tail);
+        let start = text.floor_char_boundary(text.len().saturating_sub(MAX_OUTPUT));
+        text[start..].trim().to_owned()
+    }
 }
 
 /// Parameters for starting a browser.
@@ -83,10 +84,12 @@ pub(crate) struct BrowserLaunch<'a> {
     pub(crate) environment: &'a ProcessEnvironment,
     /// The parent of its home directory; default: the system's temporary directory.
     pub(crate) home: Option<&'a Path>,
+    /// Ends all its processes, also if hew is killed. Chromium has its own sandbox.
+    pub(crate) guard: Option<&'a Confinement>,
 }
 
-/// Starts a browser that uses the proxy at this port.
-pub(super) async fn launch(what: BrowserLaunch<'_>, port: u16) -> Result<BrowserProcess, Error> {
+/// Starts a browser that uses the proxy at this port. Returns the streams of the debugging protocol.
+pub(super) fn launch(what: BrowserLaunch<'_>, port: u16) -> Result<(BrowserProcess, Sender, Receiver), Error> {
     let home = what.home.map_or_else(OsString::new, OsString::from);
     let mut args: Vec<OsString> = vec!["-c".into(), SCRIPT.into(), what.program.into(), home];
     args.extend(FLAGS.iter().map(OsString::from));
@@ -94,64 +97,17 @@ pub(super) async fn launch(what: BrowserLaunch<'_>, port: u16) -> Result<Browser
     // Use the proxy for loopback addresses as well.
     args.push("--proxy-bypass-list=<-loopback>".into());
     args.push("about:blank".into());
-    let request = ProcessRequest {
-        program: Program::Exec {
-            program: "/bin/sh".into(),
-            args,
-        },
-        cwd: what.cwd.to_owned(),
-        environment: what.environment.clone(),
-        timeout: None,
-        grace: GRACE,
-        output: OUTPUT,
-        terminal: None,
+    let program = Program::Exec {
+        program: "/bin/sh".into(),
+        args,
     };
-    let mut process =
-        sandbox::spawn(&request).map_err(|error| failed(format!("the browser did not start: {error}")))?;
-    let (sender, receiver) = oneshot::channel();
-    // Keep reading: a full output pipe would block the browser.
-    let reading = AbortOnDrop(tokio::spawn(async move {
-        let mut sender = Some(sender);
-        let mut line = String::new();
-        while let Some(text) = process.next().await {
-            if sender.is_none() {
-                continue;
-            }
-            line.push_str(&text);
-            if let Some(address) = address(&line)
-                && let Some(sender) = sender.take()
-            {
-                // A closed channel means that this task is about to be aborted.
-                drop(sender.send(Ok(address)));
-            }
-            let start = line.floor_char_boundary(line.len().saturating_sub(MAX_LINE_BYTES));
-            line.drain(..start);
-        }
-        let exit = process.exit().await;
-        if let Some(sender) = sender.take() {
-            drop(sender.send(Err(format!("{}{}", exit.output.head, exit.output.tail))));
-        }
-    }));
-    match tokio::time::timeout(TIMEOUT, receiver).await {
-        Ok(Ok(Ok(address))) => Ok(BrowserProcess {
-            address,
-            _reading: reading,
-        }),
-        Ok(Ok(Err(output_text))) => Err(failed(format!(
-            "the browser exited immediately:\n{}",
-            output_text.trim()
-        ))),
-        Ok(Err(_)) => Err(failed("the browser exited immediately".into())),
-        Err(_) => Err(failed(format!(
-            "the browser did not start within {} s",
-            TIMEOUT.as_secs()
-        ))),
-    }
-}
-
-/// Parses the DevTools address once its line is complete.
-fn address(printed: &str) -> Option<String> {
-    let (_, rest) = printed.split_once(LISTENING)?;
-    let (address, _) = rest.split_once('\n')?;
-    Some(address.trim().to_owned())
+    let guard = what.guard.map(|confinement| {
+        confinement.with_access(&ProcessAccess {
+            unconfined: true,
+            ..ProcessAccess::default()
+        })
+    });
+    let started = PipedProcess::start(&program, what.cwd, what.environment, guard.as_ref());
+    let (process, input, output) = started.map_err(|error| failed(format!("the browser did not start: {error}")))?;
+    Ok((BrowserProcess(process), input, output))
 }

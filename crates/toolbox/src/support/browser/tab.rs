@@ -39,7 +39,7 @@ pub(crate) struct BrowserTab {
     devtools: DevTools,
     gate: BrowserProxy,
     size: (u32, u32),
-    _running: BrowserProcess,
+    running: BrowserProcess,
 }
 
 /// The state of a page.
@@ -66,16 +66,20 @@ impl BrowserTab {
         let known = RequestedHosts::default();
         let gate = BrowserProxy::open(net, known.clone()).await;
         let gate = gate.map_err(|error| failed(format!("cannot start the browser's proxy: {error}")))?;
-        let running = launch(what, gate.port).await?;
-        let devtools = DevTools::connect(&running.address, known).await?;
+        let (running, input, output) = launch(what, gate.port)?;
         let tab = Self {
-            devtools,
+            devtools: DevTools::new(input, output, known),
             gate,
             size: SIZE,
-            _running: running,
+            running,
         };
-        tab.prepare().await?;
-        Ok(tab)
+        match tab.prepare().await {
+            Ok(()) => Ok(tab),
+            Err(error) => Err(failed(format!(
+                "the browser did not start: {error}\n{}",
+                tab.running.output()
+            ))),
+        }
     }
 
     async fn prepare(&self) -> Result<(), Error> {

@@ -1,0 +1,195 @@
+//! Prevents a command from creating protected paths that do not exist, which no mount can cover.
+//!
+//! The kernel asks before each system call that can create a name. The answer is not reliable against an attacker who
+//! changes the name in memory meanwhile, so created paths are also removed after the command; and nothing that hew
+//! starts is started from them without approval.
+
+#![allow(clippy::disallowed_methods, reason = "the memory of a process is a file")]
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use seccompiler::sock_filter;
+
+use super::syscall;
+use crate::guard_request::GuardRequest;
+
+/// The maximum length of a path.
+const MAX_PATH: usize = 4096;
+
+/// A system call that can create a name: its number, the argument with its flags if `O_CREAT` matters, the argument with
+/// the descriptor of a directory, and the one with the path.
+type CreatingCall = (libc::c_long, Option<usize>, Option<usize>, usize);
+
+const CALLS: &[CreatingCall] = &[
+    (libc::SYS_openat, Some(2), Some(0), 1),
+    (libc::SYS_mkdirat, None, Some(0), 1),
+    (libc::SYS_mknodat, None, Some(0), 1),
+    (libc::SYS_renameat2, None, Some(2), 3),
+    (libc::SYS_linkat, None, Some(2), 3),
+    (libc::SYS_symlinkat, None, Some(1), 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, Some(1), None, 0),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, None, None, 0),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, None, None, 0),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, None, None, 0),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_rename, None, None, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_renameat, None, Some(2), 3),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_link, None, None, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_symlink, None, None, 1),
+];
+
+/// The names that must not be created.
+pub(super) struct CreatedNames {
+    paths: HashSet<PathBuf>,
+    program: Vec<sock_filter>,
+}
+
+impl CreatedNames {
+    /// `None` if all protected paths exist.
+    pub(super) fn new(request: &GuardRequest) -> Option<Self> {
+        let missing = request.protected.iter().filter(|path| path.symlink_metadata().is_err());
+        let paths: HashSet<PathBuf> = missing.filter_map(|path| canonical(path)).collect();
+        (!paths.is_empty()).then(|| Self {
+            paths,
+            program: filter(),
+        })
+    }
+
+    /// Makes the kernel ask about system calls of this thread and its children.
+    pub(super) fn listen(&self) -> io::Result<OwnedFd> {
+        syscall::listen_to_system_calls(&self.program)
+    }
+
+    /// Answers the kernel until this process ends.
+    pub(super) fn answer(self, listener: OwnedFd) {
+        thread::spawn(move || {
+            loop {
+                let call = match syscall::next_system_call(&listener) {
+                    Ok(call) => call,
+                    // The process was killed, or a signal arrived.
+                    Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => continue,
+                    Err(_) => return,
+                };
+                let denied = self.is_denied(&call).then_some(libc::EROFS);
+                // Fails if the process was killed meanwhile.
+                drop(syscall::answer_system_call(&listener, call.id, denied));
+            }
+        });
+    }
+
+    fn is_denied(&self, call: &libc::seccomp_notif) -> bool {
+        let number = libc::c_long::from(call.data.nr);
+        let Some((_, _, folder, path)) = CALLS.iter().find(|(other, ..)| *other == number) else {
+            return false;
+        };
+        let Some(path) = read_path(call.pid, call.data.args[*path]) else {
+            return false;
+        };
+        let base = match folder.map(|folder| call.data.args[folder] as i32) {
+            Some(descriptor) if descriptor != libc::AT_FDCWD => format!("/proc/{}/fd/{descriptor}", call.pid),
+            Some(_) | None => format!("/proc/{}/cwd", call.pid),
+        };
+        let absolute = match path.is_absolute() {
+            true => path,
+            false => Path::new(&base).join(path),
+        };
+        canonical(&absolute).is_some_and(|path| self.paths.contains(&path))
+    }
+}
+
+/// The path with a canonical parent; the last component need not exist.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    Some(path.parent()?.canonicalize().ok()?.join(name))
+}
+
+/// A path in the memory of a process.
+fn read_path(process: u32, address: u64) -> Option<PathBuf> {
+    let memory = File::open(format!("/proc/{process}/mem")).ok()?;
+    let mut bytes = vec![0; MAX_PATH];
+    let mut length = 0;
+    // The page after the path may not exist, so reading stops at the end of each page.
+    while length < MAX_PATH {
+        let at = address + length as u64;
+        let page = (MAX_PATH - (at as usize % MAX_PATH)).min(MAX_PATH - length);
+        let count = memory.read_at(&mut bytes[length..length + page], at).ok()?;
+        if let Some(end) = bytes[length..length + count].iter().position(|byte| *byte == 0) {
+            bytes.truncate(length + end);
+            return Some(OsStr::from_bytes(&bytes).into());
+        }
+        if count == 0 {
+            return None;
+        }
+        length += count;
+    }
+    None
+}
+
+/// A filter that makes the kernel ask about these calls.
+fn filter() -> Vec<sock_filter> {
+    let instruction = |code: u32, jt: usize, jf: usize, k: u32| sock_filter {
+        code: u16::try_from(code).unwrap_or_default(),
+        jt: u8::try_from(jt).unwrap_or_default(),
+        jf: u8::try_from(jf).unwrap_or_default(),
+        k,
+    };
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let equals = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let has_bits = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+    let flagged = CALLS.iter().filter(|call| call.1.is_some()).count();
+    let length = 1 + (CALLS.len() - flagged) + 3 * flagged + 2;
+    // The last two instructions: allow, ask.
+    let (allow, ask) = (length - 2, length - 1);
+    let mut program = vec![instruction(load, 0, 0, 0)];
+    for (call, flags, ..) in CALLS {
+        let call = u32::try_from(*call).unwrap_or(u32::MAX);
+        let at = program.len();
+        match flags {
+            None => program.push(instruction(equals, ask - at - 1, 0, call)),
+            Some(argument) => {
+                // The arguments follow the number, the architecture and the address of the call.
+                let offset = u32::try_from(16 + 8 * argument).unwrap_or_default();
+                program.push(instruction(equals, 0, 2, call));
+                program.push(instruction(load, 0, 0, offset));
+                let create = u32::try_from(libc::O_CREAT).unwrap_or_default();
+                program.push(instruction(has_bits, ask - at - 3, allow - at - 3, create));
+            }
+        }
+    }
+    program.push(instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW));
+    program.push(instruction(
+        libc::BPF_RET | libc::BPF_K,
+        0,
+        0,
+        libc::SECCOMP_RET_USER_NOTIF,
+    ));
+    program
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_read_from_the_memory_of_a_process() {
+        let text = std::ffi::CString::new("/some/path").unwrap();
+        let address = text.as_ptr().addr() as u64;
+        assert_eq!(read_path(std::process::id(), address), Some("/some/path".into()));
+        assert_eq!(read_path(std::process::id(), 1), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! Finds paths in a project before each command. Folders that did not change since the last scan are not read again.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The maximum number of folders.
+const MAX_FOLDERS: usize = 1_000_000;
+/// A folder that changed this short before it was read may have changed again without a new time.
+const UNCERTAIN: Duration = Duration::from_millis(100);
+
+/// What a scan does with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanStep {
+    /// It is searched, if it is a folder.
+    Enter,
+    /// It is not searched.
+    Skip,
+    /// It is listed and not searched.
+    Hidden,
+    /// It is listed and not searched.
+    Protected,
+    /// It is listed and not searched: `.git`, as a folder or a file.
+    Repository,
+}
+
+/// A repeated search of a project.
+#[derive(Debug, Default)]
+pub struct TreeScan {
+    folders: HashMap<PathBuf, ScannedFolder>,
+}
+
+#[derive(Debug, Clone)]
+struct ScannedFolder {
+    stamp: FolderStamp,
+    found: Vec<(PathBuf, ScanStep)>,
+    subfolders: Vec<PathBuf>,
+}
+
+/// Identifies the state of a folder. The change time cannot be set by programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FolderStamp {
+    id: (u64, u64),
+    changed: (i64, i64),
+    is_certain: bool,
+}
+
+impl TreeScan {
+    /// The listed paths below these folders. `decide` gets each path and whether it is a folder; links are not followed.
+    pub fn update(
+        &mut self,
+        roots: &[PathBuf],
+        decide: impl Fn(&Path, bool) -> ScanStep,
+    ) -> io::Result<Vec<(PathBuf, ScanStep)>> {
+        let mut before = std::mem::take(&mut self.folders);
+        let mut pending: Vec<PathBuf> = roots.to_vec();
+        let mut found = Vec::new();
+        while let Some(path) = pending.pop() {
+            // It may have been removed meanwhile, or cannot be read by commands either.
+            let Ok(stamp) = FolderStamp::new(&path) else { continue };
+            let known = before
+                .remove(&path)
+                .filter(|known| known.stamp == stamp && stamp.is_certain);
+            let folder = match known {
+                Some(known) => known,
+                None => ScannedFolder::read(&path, stamp, &decide),
+            };
+            pending.extend(folder.subfolders.iter().cloned());
+            found.extend(folder.found.iter().cloned());
+            self.folders.insert(path, folder);
+            if self.folders.len() > MAX_FOLDERS {
+                self.folders = HashMap::new();
+                return Err(io::Error::other("the project has too many folders"));
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl FolderStamp {
+    fn new(path: &Path) -> io::Result<Self> {
+        let metadata = fs::symlink_metadata(path)?;
+        if !metadata.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let changed = Duration::new(
+            metadata.ctime().try_into().unwrap_or_default(),
+            metadata.ctime_nsec().try_into().unwrap_or_default(),
+        );
+        let age = SystemTime::now().duration_since(UNIX_EPOCH + changed);
+        Ok(Self {
+            id: (metadata.dev(), metadata.ino()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            is_certain: age.is_ok_and(|age| age > UNCERTAIN),
+        })
+    }
+}
+
+impl ScannedFolder {
+    fn read(path: &Path, stamp: FolderStamp, decide: &impl Fn(&Path, bool) -> ScanStep) -> Self {
+        let mut folder = Self {
+            stamp,
+            found: Vec::new(),
+            subfolders: Vec::new(),
+        };
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let path = entry.path();
+            match decide(&path, is_folder) {
+                ScanStep::Enter if is_folder => folder.subfolders.push(path),
+                ScanStep::Enter | ScanStep::Skip => {}
+                step @ (ScanStep::Hidden | ScanStep::Protected | ScanStep::Repository) => {
+                    folder.found.push((path, step));
+                }
+            }
+        }
+        folder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_found_at_once() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let mut scan = TreeScan::default();
+        let mut found = || {
+            let decide = |path: &Path, _: bool| match path.file_name().and_then(|name| name.to_str()) {
+                Some(".env") => ScanStep::Hidden,
+                Some("skipped") => ScanStep::Skip,
+                _ => ScanStep::Enter,
+            };
+            let mut found = scan.update(std::slice::from_ref(&root), decide).unwrap();
+            found.sort_by(|(a, _), (b, _)| a.cmp(b));
+            let names = found
+                .iter()
+                .map(|(path, _)| path.strip_prefix(&root).unwrap().display().to_string());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir_all(root.join("skipped")).unwrap();
+        fs::write(root.join("skipped/.env"), "").unwrap();
+        assert_eq!(found(), "");
+        fs::write(root.join("a/b/.env"), "").unwrap();
+        assert_eq!(found(), "a/b/.env");
+        fs::rename(root.join("a"), root.join("c")).unwrap();
+        assert_eq!(found(), "c/b/.env");
+        fs::rename(root.join("c/b/.env"), root.join("c/.env")).unwrap();
+        std::os::unix::fs::symlink(root.join("c"), root.join("link")).unwrap();
+        assert_eq!(found(), "c/.env");
+    }
+}
