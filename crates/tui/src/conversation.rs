@@ -95,7 +95,8 @@ impl ConversationLog {
             | Event::QuestionAsked { .. }
             | Event::QuestionAnswered { .. }
             | Event::Usage { .. }
-            | Event::TitleChanged { .. } => {}
+            | Event::TitleChanged { .. }
+            | Event::Rewound { .. } => {}
         }
     }
 

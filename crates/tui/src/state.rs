@@ -149,6 +149,7 @@ impl AppState {
             | Event::ItemDelta { .. }
             | Event::ItemDropped { .. }
             | Event::Retrying { .. }
+            | Event::Rewound { .. }
             | Event::Notice { .. } => {}
         }
         if let Some(turn) = &mut self.turn {
@@ -185,6 +186,7 @@ impl AppState {
             | Event::Retrying { .. }
             | Event::Notice { .. }
             | Event::TitleChanged { .. }
+            | Event::Rewound { .. }
             | Event::TurnFinished { .. } => {}
         }
     }
