@@ -31,7 +31,7 @@ pub use openapi::document as openapi_document;
 pub use service::{HttpServer, HttpSettings};
 pub use tls::{SelfSigned, TlsError, self_signed};
 pub use types::{
-    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, DeviceInfo, FileTextsRow, JobInfo, ModeRow,
+    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, DeviceInfo, FileTextsRow, JobInfo, ModeChoice,
     ModelRow, OperationReport, PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder, RestoreReportRow,
     RewindParts, SearchHit, ServerInfo, SessionSettings, SettingInfo, TokenSpan,
 };
@@ -71,7 +71,6 @@ pub fn qr_rows(text: &str) -> Vec<String> {
     };
     let row = |y| {
         (0..code.size())
-            .map(move |x| x)
             .map(|x| if code.get_module(x, y) { '1' } else { '0' })
             .collect()
     };

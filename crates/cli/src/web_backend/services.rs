@@ -4,7 +4,7 @@ use super::web_error;
 use crate::tui_backend::TuiBackend;
 use futures::future::{BoxFuture, FutureExt as _};
 use server::http::{
-    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, JobInfo, ModeRow, ModelRow, OperationReport,
+    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, JobInfo, ModeChoice, ModelRow, OperationReport,
     PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder, RestoreReportRow, RestoredFiles, RewindParts,
     ServerInfo, SessionServices, SettingInfo, WebError, WebErrorKind, WebFuture,
 };
@@ -83,8 +83,8 @@ impl SessionServices for WebServices {
         self.on_runtime(self.backend.context_window(model))
     }
 
-    fn modes(&self) -> WebFuture<Vec<ModeRow>> {
-        self.rows(self.backend.modes(), |mode: PickerItem| ModeRow {
+    fn modes(&self) -> WebFuture<Vec<ModeChoice>> {
+        self.rows(self.backend.modes(), |mode: PickerItem| ModeChoice {
             name: mode.name,
             description: mode.description,
         })

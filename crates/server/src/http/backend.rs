@@ -1,7 +1,7 @@
 //! The interface between the HTTP server and the program that runs sessions.
 
 use super::types::{
-    ChangedFileRow, CommandRow, FileTextsRow, JobInfo, ModeRow, ModelRow, OperationReport, PanelInfo,
+    ChangedFileRow, CommandRow, FileTextsRow, JobInfo, ModeChoice, ModelRow, OperationReport, PanelInfo,
     PermissionRuleRow, RestoreOrder, RestoreReportRow, SearchHit, ServerInfo, SessionSettings, SettingInfo, TokenSpan,
 };
 use futures::future::BoxFuture;
@@ -198,7 +198,7 @@ pub trait SessionServices: Send + Sync {
     fn context_window(&self, model: String) -> WebFuture<u64>;
 
     /// The modes.
-    fn modes(&self) -> WebFuture<Vec<ModeRow>>;
+    fn modes(&self) -> WebFuture<Vec<ModeChoice>>;
 
     /// The custom slash commands.
     fn commands(&self) -> WebFuture<Vec<CommandRow>>;

@@ -209,7 +209,8 @@ impl DeviceRegistry {
         }
         let is_newest = device.hash == hash;
         let is_previous = device.previous.as_ref() == Some(&hash);
-        if !is_newest && !(is_previous && device.previous_until.is_none_or(|until| until > now)) {
+        let is_valid = is_newest || (is_previous && device.previous_until.is_none_or(|until| until > now));
+        if !is_valid {
             return None;
         }
         let access = match &device.session {

@@ -94,7 +94,10 @@ pub(super) fn add_security_headers(headers: &mut HeaderMap) {
 
 /// Limits failed logins.
 #[derive(Debug, Default)]
-pub(super) struct LoginLimiter(Mutex<HashMap<Option<IpAddr>, (u32, Option<Instant>)>>);
+pub(super) struct LoginLimiter(Mutex<HashMap<Option<IpAddr>, FailureCount>>);
+
+/// Failed logins since a time.
+type FailureCount = (u32, Option<Instant>);
 
 impl LoginLimiter {
     /// Whether further attempts of an address are refused.

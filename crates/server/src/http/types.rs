@@ -532,7 +532,7 @@ pub struct ModelRow {
 
 /// A mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ModeRow {
+pub struct ModeChoice {
     /// The name.
     pub name: String,
     /// A description.

@@ -5,7 +5,7 @@ use super::super::backend::WebError;
 use super::super::openapi::{ApiRoutes, doc};
 use super::super::service::HttpState;
 use super::super::types::{
-    CommandRow, FileBody, HighlightBody, JobInfo, ModeRow, ModelRow, OperationReport, PanelInfo, PermissionRuleRow,
+    CommandRow, FileBody, HighlightBody, JobInfo, ModeChoice, ModelRow, OperationReport, PanelInfo, PermissionRuleRow,
     RevokeBody, ServerInfo, SettingInfo, TokenSpan,
 };
 use axum::extract::{Path, State};
@@ -48,7 +48,7 @@ pub(super) fn add(api: &mut ApiRoutes) {
     api.route(
         Method::GET,
         "/api/v1/sessions/{session}/modes",
-        doc("The modes").returns::<Vec<ModeRow>>(),
+        doc("The modes").returns::<Vec<ModeChoice>>(),
         modes,
     );
     api.route(
