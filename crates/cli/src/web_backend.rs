@@ -3,7 +3,7 @@
 
 mod services;
 
-pub(crate) use services::WebServices;
+pub(crate) use services::{SessionOwner, WebServices};
 
 use crate::acp_backend::AcpBackend;
 use crate::args::{AcpArgs, ExportFormat, GlobalArgs, TurnArgs};
@@ -20,7 +20,7 @@ use server::http::{
 };
 use session::{Change, Item, ItemId, LoadedSession, RequestRecord, SessionId, SessionMeta, Store as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::SqliteStore;
@@ -46,13 +46,18 @@ pub(crate) struct WebBackend {
     store: Arc<SqliteStore>,
     /// Where sessions run.
     runtime: Handle,
+    /// What opens sessions.
+    owner: SessionOwner,
 }
 
 impl WebBackend {
     /// The back end for sessions that run on this runtime.
     pub(crate) fn new(root: PathBuf, global: GlobalArgs, env: ProcessEnv, runtime: Handle) -> Result<Self> {
         let store = host::sessions::open_store(&env)?;
-        Ok(WebBackend::with_store(root, global, env, store, runtime))
+        Ok(WebBackend {
+            owner: SessionOwner::Server,
+            ..WebBackend::with_store(root, global, env, store, runtime)
+        })
     }
 
     /// The back end for a session of the terminal.
@@ -71,10 +76,14 @@ impl WebBackend {
             env,
             store,
             runtime,
+            owner: SessionOwner::FrontEnd,
         }
     }
 
     async fn open_session(self, target: WebTarget) -> Result<OpenedWebSession, WebError> {
+        if self.owner == SessionOwner::FrontEnd {
+            return Err(WebError::new(WebErrorKind::Busy, "the session is closing"));
+        }
         let (root, target) = match target {
             WebTarget::New { root } => {
                 let root = root.unwrap_or_else(|| self.root.clone());
@@ -96,7 +105,7 @@ impl WebBackend {
                 Some(_) | None => WebErrorKind::Invalid,
             },
         })?;
-        let services = WebServices::new(backend, self.runtime.clone());
+        let services = WebServices::new(backend, self.runtime.clone(), SessionOwner::Server);
         Ok(web_session(opened, services))
     }
 
@@ -273,7 +282,8 @@ impl WebSessions for WebBackend {
     }
 
     fn holder(&self, session: SessionId) -> Option<PathBuf> {
-        self.socket(session).filter(|path| path.exists())
+        // The socket of a process that died refuses connections.
+        self.socket(session).filter(|path| UnixStream::connect(path).is_ok())
     }
 
     fn publish(&self, session: SessionId) -> Option<PublishedSession> {

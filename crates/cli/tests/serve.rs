@@ -10,6 +10,8 @@ mod client;
 mod pages;
 #[path = "serve/resilience.rs"]
 mod resilience;
+#[path = "serve/takeover.rs"]
+mod takeover;
 
 use client::Served;
 use serde_json::{Value, json};

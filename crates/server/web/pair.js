@@ -32,6 +32,10 @@ async function pair(event) {
 name.value = deviceName();
 form.addEventListener("submit", pair);
 const given = new URLSearchParams(location.search).get("code");
+if (location.pathname === "/" && !location.search) {
+  // A link of another site does not send the cookie; a link of this page does.
+  fetch("/api/v1/me").then((response) => { if (response.ok) location.replace(`/?paired${location.hash}`); }, () => {});
+}
 if (given) {
   code.value = given;
   history.replaceState(null, "", "/pair");

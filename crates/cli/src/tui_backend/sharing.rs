@@ -2,7 +2,7 @@
 
 use super::TuiBackend;
 use super::backend_context::BackendContext;
-use crate::web_backend::{WebBackend, WebServices, web_session};
+use crate::web_backend::{SessionOwner, WebBackend, WebServices, web_session};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tui::OpenedSession;
@@ -34,7 +34,7 @@ impl TuiBackend {
             info: opened.info.clone(),
             notices: Vec::new(),
         };
-        let services = WebServices::new(self, runtime);
+        let services = WebServices::new(self, runtime, SessionOwner::FrontEnd);
         let shared = server::http::share(Arc::new(sessions), web_session(session, services));
         (opened.commands, opened.events) = (shared.commands, shared.events);
         opened

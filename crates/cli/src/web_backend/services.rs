@@ -22,12 +22,26 @@ use tui::{
 pub(crate) struct WebServices {
     backend: TuiBackend,
     runtime: Handle,
+    owner: SessionOwner,
+}
+
+/// What closes a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionOwner {
+    /// The web server.
+    Server,
+    /// The front end of this process.
+    FrontEnd,
 }
 
 impl WebServices {
     /// The services of the session of a back end, which runs on this runtime.
-    pub(crate) fn new(backend: TuiBackend, runtime: Handle) -> Self {
-        WebServices { backend, runtime }
+    pub(crate) fn new(backend: TuiBackend, runtime: Handle, owner: SessionOwner) -> Self {
+        WebServices {
+            backend,
+            runtime,
+            owner,
+        }
     }
 
     /// Runs work where the session runs: it may start processes.
@@ -233,8 +247,13 @@ impl SessionServices for WebServices {
     }
 
     fn close(&self) -> BoxFuture<'static, ()> {
-        let task = self.runtime.spawn(self.backend.close());
-        async move { drop(task.await) }.boxed()
+        match self.owner {
+            SessionOwner::FrontEnd => async {}.boxed(),
+            SessionOwner::Server => {
+                let task = self.runtime.spawn(self.backend.close());
+                async move { drop(task.await) }.boxed()
+            }
+        }
     }
 }
 

@@ -145,6 +145,17 @@ impl DeviceRegistry {
         devices.map(Device::info).collect()
     }
 
+    /// Whether a device can still be used.
+    pub(super) fn is_known(&self, id: &str) -> bool {
+        let now = now_ms();
+        let state = self.current();
+        state
+            .file
+            .devices
+            .iter()
+            .any(|device| device.id == id && !device.is_expired(now))
+    }
+
     /// Revokes a device; returns whether there was one.
     pub fn revoke(&self, id: &str) -> io::Result<bool> {
         self.change(|file| {

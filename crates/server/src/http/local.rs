@@ -62,6 +62,8 @@ async fn forward_commands(hub: Arc<SessionHub>, registry: Arc<HubRegistry>, mut 
     }
     let mut changes = registry.changes();
     while !hub.is_closed() && changes.changed().await.is_ok() {}
+    // The front end releases the session; its socket is removed here.
+    registry.forget(hub.id);
 }
 
 /// Serves other processes until it is aborted.

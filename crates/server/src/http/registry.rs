@@ -143,6 +143,12 @@ impl HubRegistry {
         }
     }
 
+    /// Removes a session that its front end closes, and its socket.
+    pub(super) fn forget(&self, session: SessionId) {
+        drop(self.hubs().remove(&session));
+        self.changed.send_modify(|version| *version += 1);
+    }
+
     /// Releases a session that ended, without waiting for it.
     pub(super) fn release(self: &Arc<Self>, session: SessionId) {
         let registry = Arc::clone(self);

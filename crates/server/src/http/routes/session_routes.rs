@@ -17,6 +17,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use futures::{Stream, StreamExt as _};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
 use schemars::JsonSchema;
@@ -25,9 +26,12 @@ use serde_json::Value;
 use session::{Delivery, SessionMeta};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The default number of listed sessions.
 const DEFAULT_LIMIT: usize = 100;
+/// How often a stream checks that its device was not revoked; it sends something at least every 15 seconds.
+const REVOCATION_CHECK: Duration = Duration::from_secs(3);
 /// The longest title.
 const MAX_TITLE: usize = 200;
 
@@ -232,13 +236,27 @@ async fn rename(
 }
 
 async fn delete(State(state): State<Arc<HttpState>>, Path(session): Path<String>) -> ApiResult {
+    require_own(&state)?;
     let session = state.find(&session).await?;
     state.registry.close(session).await;
     state.registry.backend.delete(session).await?;
     ok(&OperationReport::default())
 }
 
+/// A session of another process is closed there.
+fn require_own(state: &HttpState) -> Result<(), WebError> {
+    match state.network {
+        Some(_) => Ok(()),
+        None => Err(WebError {
+            message: "the session is open in another hew process".into(),
+            hint: Some("close it there first".into()),
+            kind: WebErrorKind::Busy,
+        }),
+    }
+}
+
 async fn close(State(state): State<Arc<HttpState>>, Path(session): Path<String>) -> ApiResult {
+    require_own(&state)?;
     let session = state.find(&session).await?;
     state.registry.close(session).await;
     ok(&OperationReport::default())
@@ -272,12 +290,11 @@ async fn events(
     let registry = Arc::clone(&state.registry);
     let is_shared = client.access != super::super::devices::Access::Full;
     let with_states = query.states.as_deref() == Some("1") && !is_shared;
-    Ok(event_stream(Body::from_stream(session_events(
-        registry,
-        session,
-        position,
-        with_states,
-        permit,
+    let events = session_events(registry, session, position, with_states, permit);
+    Ok(event_stream(Body::from_stream(until_revoked(
+        state,
+        client.device,
+        events,
     ))))
 }
 
@@ -286,15 +303,37 @@ async fn states(
     Extension(client): Extension<Client>,
 ) -> Result<Response, WebError> {
     let permit = permit(&state, &client)?;
-    Ok(event_stream(Body::from_stream(session_states(
-        Arc::clone(&state.registry),
-        permit,
+    let states = session_states(Arc::clone(&state.registry), permit);
+    Ok(event_stream(Body::from_stream(until_revoked(
+        state,
+        client.device,
+        states,
     ))))
 }
 
 fn permit(state: &HttpState, client: &Client) -> Result<impl Send + 'static + use<>, WebError> {
     let permit = state.streams.permit(&client.device);
     permit.ok_or_else(|| WebError::new(WebErrorKind::TooMany, "too many event streams are open"))
+}
+
+/// Ends a stream soon after its device was revoked or has expired.
+fn until_revoked<T: Send>(
+    state: Arc<HttpState>,
+    device: String,
+    events: impl Stream<Item = T> + Send,
+) -> impl Stream<Item = T> + Send {
+    let mut checked = Instant::now();
+    events.take_while(move |_| {
+        let is_due = checked.elapsed() > REVOCATION_CHECK;
+        let is_valid = match &state.network {
+            Some(network) if is_due => {
+                checked = Instant::now();
+                network.devices.is_known(&device)
+            }
+            Some(_) | None => true,
+        };
+        futures::future::ready(is_valid)
+    })
 }
 
 fn event_stream(body: Body) -> Response {
