@@ -3,7 +3,7 @@
 use crate::prompts::PendingPrompt;
 use crate::scheduler::{QueuedCommand, Scheduler, TurnRequest};
 use crate::session::Session;
-use session::{Body, Command, Delivery, ItemId, NoticeLevel, SessionId};
+use session::{Body, Command, Delivery, Event, ItemId, NoticeLevel, SessionId};
 
 /// What the session does while a command arrives.
 pub(crate) enum Activity<'a> {
@@ -151,6 +151,7 @@ impl Scheduler {
                 self.retry_at = None;
                 drop(self.env.inbox.take_mode());
                 session.conversation.rewind(index + 1);
+                self.env.events.send(Event::Rewound { head: to }).await;
                 session.restore_mode().await;
             }
             Err(error) => self.warn(error.to_string()).await,

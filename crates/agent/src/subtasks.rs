@@ -439,6 +439,7 @@ impl SubtaskSpawner {
             | Event::Retrying { .. }
             | Event::Notice { .. }
             | Event::TitleChanged { .. }
+            | Event::Rewound { .. }
             | Event::Subtask { .. } => false,
         };
         let forwarded = Event::Subtask {

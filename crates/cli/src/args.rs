@@ -16,6 +16,7 @@ mod prompt;
 mod replay;
 mod rules;
 mod run;
+mod serve;
 mod stats;
 mod tools;
 mod usage_error;
@@ -36,6 +37,7 @@ pub(crate) use prompt::{PromptShowArgs, PromptSubcommand};
 pub(crate) use replay::ReplayArgs;
 pub(crate) use rules::{ModesArgs, PermissionsCommand, PermissionsTestArgs, RuleEffect, TrustArgs};
 pub(crate) use run::{ResumeArgs, RunArgs, TurnArgs};
+pub(crate) use serve::{ServeArgs, ServeCommand};
 pub(crate) use stats::{StatsArgs, StatsGrouping};
 pub(crate) use tools::{ToolsArgs, ToolsCommand};
 
@@ -168,6 +170,8 @@ pub(crate) enum CliCommand {
     Acp(AcpArgs),
     /// Predict edits for an editor over the Language Server Protocol on stdin and stdout
     Predict(PredictArgs),
+    /// Serve sessions to browsers and programs over HTTP
+    Serve(Box<ServeArgs>),
     /// List and test other agents for subtasks
     Agents {
         #[command(subcommand)]

@@ -14,7 +14,7 @@ mod demo;
 mod diff;
 mod doctor;
 mod eval;
-mod export;
+pub(crate) mod export;
 mod help;
 mod history;
 mod keys;
@@ -33,6 +33,7 @@ mod replay;
 mod resume;
 pub(crate) mod rewind;
 pub(crate) mod run;
+mod serve;
 mod session_search;
 mod sessions;
 mod signals;
@@ -135,6 +136,7 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Prompts { list, command } => prompts::prompts(&list, command, global, env),
         CliCommand::Acp(args) => acp::acp(args, global, env),
         CliCommand::Predict(args) => block_on(predict::predict(args, global, env)),
+        CliCommand::Serve(args) => serve::serve(*args, global, env),
         CliCommand::Agents { command } => block_on(agents::agents(&command, global, env)),
         CliCommand::Mcp { command } => block_on(mcp::mcp(command, global, env)),
         CliCommand::Keys { command } => block_on(keys::keys(&command, global, env)),

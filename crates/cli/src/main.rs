@@ -9,6 +9,7 @@ mod exit;
 mod input;
 mod output;
 mod tui_backend;
+mod web_backend;
 
 use exit::ExitStatus;
 use host::{

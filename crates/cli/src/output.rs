@@ -2,7 +2,6 @@
 
 pub(crate) mod call_line;
 pub(crate) mod color;
-pub(crate) mod events;
 pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod markdown;
@@ -13,6 +12,8 @@ pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod write_failures;
+
+pub(crate) use server::json_events as events;
 
 use crate::failure::{Failure, Result};
 use printable::{escape_json, printable};

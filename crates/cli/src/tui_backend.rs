@@ -12,6 +12,7 @@ mod servers;
 mod sessions;
 mod settings;
 mod setup;
+mod sharing;
 mod themes;
 
 pub(crate) use highlighter::Highlighter;
@@ -33,6 +34,7 @@ use host::{ClientServices, RunningSession, SessionProject, SessionRef, SessionRe
 use model::Media;
 use open_sessions::OpenSessions;
 use session::{BlobId, Change, Command, FileVersion, Item, RequestRecord, SessionId, SessionMeta, Store as _};
+use sharing::SessionSharing;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -51,7 +53,8 @@ use workspace::Workspace;
 /// The maximum size of displayed files.
 const MAX_SHOWN_BYTES: usize = 2 << 20;
 
-/// The back end of the terminal front end.
+/// The back end of the terminal front end. Clones share the session.
+#[derive(Clone)]
 pub(crate) struct TuiBackend {
     here: BackendContext,
     turn: TurnArgs,
@@ -60,6 +63,8 @@ pub(crate) struct TuiBackend {
     store: Arc<Mutex<Option<Arc<SqliteStore>>>>,
     /// Why the last session could not be opened.
     failed: Arc<Mutex<Option<Failure>>>,
+    /// Whether sessions are shared with other processes.
+    sharing: SessionSharing,
 }
 
 impl TuiBackend {
@@ -71,7 +76,34 @@ impl TuiBackend {
             open: Arc::default(),
             store: Arc::default(),
             failed: Arc::default(),
+            sharing: SessionSharing::On,
         }
+    }
+
+    /// Creates the back end of a session of the web server.
+    pub(crate) fn unshared(
+        root: PathBuf,
+        turn: TurnArgs,
+        global: GlobalArgs,
+        env: ProcessEnv,
+        store: Arc<SqliteStore>,
+    ) -> Self {
+        TuiBackend {
+            store: Arc::new(Mutex::new(Some(store))),
+            sharing: SessionSharing::Off,
+            ..TuiBackend::new(root, turn, global, env)
+        }
+    }
+
+    /// Reads a file that completion offers: one of the project that is not ignored.
+    pub(crate) fn read_project_file(&self, path: PathBuf) -> BoxFuture<'static, Result<String>> {
+        let here = self.here.clone();
+        let work = tokio::task::spawn_blocking(move || files::project_file(&path, &here));
+        async move {
+            work.await
+                .unwrap_or_else(|error| Err(Failure::failed(error.to_string())))
+        }
+        .boxed()
     }
 
     /// Why the last session could not be opened.
@@ -122,6 +154,7 @@ impl SessionBackend for TuiBackend {
         let (open, slot) = (Arc::clone(&self.open), Arc::clone(&self.store));
         let failed = Arc::clone(&self.failed);
         let running = open.lock().unwrap_or_else(PoisonError::into_inner).ids();
+        let shared = (self.sharing == SessionSharing::On).then(|| self.clone());
         async move {
             let opened = match open_store_once(&slot, &env) {
                 Ok(store) => open_session(which, (root, &running), store, &turn, &global, &env).await,
@@ -130,7 +163,10 @@ impl SessionBackend for TuiBackend {
             match opened {
                 Ok((opened, resources)) => {
                     open.lock().unwrap_or_else(PoisonError::into_inner).add(resources);
-                    Ok(opened)
+                    Ok(match shared {
+                        Some(backend) => backend.share(opened),
+                        None => opened,
+                    })
                 }
                 Err(failure) => {
                     *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());

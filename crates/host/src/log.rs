@@ -103,6 +103,7 @@ fn event_summary(event: &Event) -> Option<String> {
         Event::Retrying { error, attempt, delay } => format!("attempt {attempt} failed, retry in {delay:?}: {error}"),
         Event::Notice { level, text } => format!("{}: {text}", level.name()),
         Event::TitleChanged { .. } => "title set".into(),
+        Event::Rewound { .. } => "rewound".into(),
         Event::Subtask { session, event, .. } => format!("subtask {session}: {}", event_summary(event)?),
         Event::TurnFinished { ending, answer } => {
             format!("turn finished ({}) with {} bytes", ending.name(), answer.len())

@@ -80,6 +80,11 @@ pub enum Event {
         /// The title.
         title: String,
     },
+    /// The conversation was rewound: later items are no longer part of it.
+    Rewound {
+        /// The new head.
+        head: ItemId,
+    },
     /// An event of a subtask.
     Subtask {
         /// The subtask's session.

@@ -107,7 +107,8 @@ impl ConversationLog {
             | Event::QuestionAsked { .. }
             | Event::QuestionAnswered { .. }
             | Event::Usage { .. }
-            | Event::TitleChanged { .. } => {}
+            | Event::TitleChanged { .. }
+            | Event::Rewound { .. } => {}
         }
     }
 

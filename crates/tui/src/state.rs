@@ -172,6 +172,7 @@ impl AppState {
             | Event::ItemDelta { .. }
             | Event::ItemDropped { .. }
             | Event::Retrying { .. }
+            | Event::Rewound { .. }
             | Event::Notice { .. } => {}
         }
         if let Some(turn) = &mut self.turn {
@@ -208,6 +209,7 @@ impl AppState {
             | Event::Retrying { .. }
             | Event::Notice { .. }
             | Event::TitleChanged { .. }
+            | Event::Rewound { .. }
             | Event::TurnFinished { .. } => {}
         }
     }

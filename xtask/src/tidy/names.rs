@@ -6,7 +6,18 @@ use super::{File, Problem};
 
 /// Names that every crate or tool may use: the crate or module in front of them gives the meaning.
 pub(crate) const FREE_NAMES: &[&str] = &[
-    "Err", "Error", "Input", "Item", "Ok", "Options", "Output", "Response", "Result", "Target", "Value",
+    "Err",
+    "Error",
+    "Input",
+    "Item",
+    "Ok",
+    "Options",
+    "Output",
+    "Rejection",
+    "Response",
+    "Result",
+    "Target",
+    "Value",
 ];
 
 /// Names that more than one type has, with the reason.

@@ -57,20 +57,31 @@ pub(super) async fn export(
     format: ExportFormat,
     file: Option<&Path>,
 ) -> Result<()> {
-    let text = match format {
+    let text = render(store, loaded, subtasks, records, format).await?;
+    match file {
+        Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
+        None => output::print_document(&text),
+    }
+}
+
+/// A session as a document.
+pub(crate) async fn render(
+    store: &SqliteStore,
+    loaded: &LoadedSession,
+    subtasks: &[SessionMeta],
+    records: &[RequestRecord],
+    format: ExportFormat,
+) -> Result<String> {
+    match format {
         ExportFormat::Markdown => {
             let changes = loaded.items.iter().flat_map(|item| item.changes());
             let versions: Vec<&FileVersion> = changes.flat_map(|one| one.before.iter().chain(&one.after)).collect();
             let kept = VersionContents::load(store, &versions).await?;
-            markdown::render(loaded, subtasks, MarkdownDetail::Full, &|change| {
+            Ok(markdown::render(loaded, subtasks, MarkdownDetail::Full, &|change| {
                 Some(change_as_patch(change, &kept))
-            })
+            }))
         }
-        ExportFormat::Json => output::pretty(&exported(loaded, subtasks, records))?,
-    };
-    match file {
-        Some(path) => std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error)),
-        None => output::print_document(&text),
+        ExportFormat::Json => output::pretty(&exported(loaded, subtasks, records)),
     }
 }
 

@@ -226,7 +226,8 @@ impl RunTask {
             | Event::ItemDropped { .. }
             | Event::Retrying { .. }
             | Event::Notice { .. }
-            | Event::TitleChanged { .. } => {}
+            | Event::TitleChanged { .. }
+            | Event::Rewound { .. } => {}
         }
         None
     }
@@ -365,6 +366,7 @@ fn asked_below(session: SessionId, event: &Event) -> Option<(SessionId, &Questio
         | Event::Retrying { .. }
         | Event::Notice { .. }
         | Event::TitleChanged { .. }
+        | Event::Rewound { .. }
         | Event::TurnFinished { .. } => None,
     }
 }
@@ -429,7 +431,7 @@ impl EventSink {
                 model: &opened.model,
                 cwd: told.root.display().to_string(),
                 mode: &opened.mode,
-                permission: opened.permission,
+                permission: opened.permission.name(),
                 hew: env!("CARGO_PKG_VERSION"),
             });
             json.flush();

@@ -241,7 +241,7 @@ impl TextWriter {
                 NoticeLevel::Warning => self.say(&self.style.err.yellow(format!("warning: {text}"))),
             },
             Event::Subtask { session, event, .. } => self.subtask(*session, event),
-            Event::TitleChanged { .. } | Event::TurnFinished { .. } => {}
+            Event::TitleChanged { .. } | Event::Rewound { .. } | Event::TurnFinished { .. } => {}
         }
     }
 

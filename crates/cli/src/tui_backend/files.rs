@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tui::ClipboardContent;
-use workspace::{StopSignal, Workspace};
+use workspace::{LocationPlace, StopSignal, Workspace};
 
 /// The maximum number of files.
 const MAX_FILES: usize = 100_000;
@@ -31,6 +31,22 @@ pub(super) fn files(here: &BackendContext) -> Result<Arc<Vec<String>>> {
     let paths = paths(&workspace, &|_| true)?;
     let names = paths.iter().map(|path| path.to_string_lossy().into_owned());
     Ok(Arc::new(names.collect()))
+}
+
+/// The text of a file of the project that is not ignored.
+pub(super) fn project_file(path: &Path, here: &BackendContext) -> Result<String> {
+    let unknown = || Failure::failed(format!("the project has no file `{}`", path.display()));
+    let workspace = open(here)?;
+    let wanted = path.to_owned();
+    let is_listed = paths(&workspace, &|_| true)?.contains(&wanted);
+    let location = workspace.locate(path).map_err(|_| unknown())?;
+    if !is_listed || location.place() != LocationPlace::Inside {
+        return Err(unknown());
+    }
+    let text = location
+        .read_text()
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(text.content)
 }
 
 /// The symbols that the project defines, as many as are found within the time limit.

@@ -126,6 +126,8 @@ impl EventPresenter {
                 let update = SessionInfoUpdate::new().title(title);
                 self.live.update(SessionUpdate::SessionInfoUpdate(update)).await;
             }
+            // The protocol has no update for it; an editor rewinds by loading the session.
+            Event::Rewound { .. } => {}
             Event::Subtask { session, call, event } => self.subtask_event(session, &call, *event).await,
             Event::TurnFinished { ending, answer } => self.turn_finished(&ending, &answer).await,
         }
@@ -361,7 +363,8 @@ impl EventPresenter {
             | Event::ItemDropped { .. }
             | Event::Usage { .. }
             | Event::Retrying { .. }
-            | Event::TitleChanged { .. } => {}
+            | Event::TitleChanged { .. }
+            | Event::Rewound { .. } => {}
         }
     }
 

@@ -104,6 +104,7 @@ async fn follow(
             | Event::Retrying { .. }
             | Event::Notice { .. }
             | Event::TitleChanged { .. }
+            | Event::Rewound { .. }
             | Event::Subtask { .. } => {}
         }
     }

@@ -80,6 +80,7 @@ impl SubtaskState {
             | Event::ItemDropped { .. }
             | Event::QuestionAsked { .. }
             | Event::QuestionAnswered { .. }
+            | Event::Rewound { .. }
             | Event::Subtask { .. } => {}
         }
     }

@@ -86,6 +86,7 @@ impl RunningTurn {
             | Event::Usage { .. }
             | Event::Notice { .. }
             | Event::TitleChanged { .. }
+            | Event::Rewound { .. }
             | Event::Subtask { .. }
             | Event::TurnFinished { .. } => {}
         }

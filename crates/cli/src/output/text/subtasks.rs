@@ -58,6 +58,7 @@ impl TextWriter {
             | Event::ItemDropped { .. }
             | Event::QuestionAnswered { .. }
             | Event::TitleChanged { .. }
+            | Event::Rewound { .. }
             | Event::TurnFinished { .. } => {}
         }
     }

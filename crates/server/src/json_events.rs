@@ -1,8 +1,9 @@
-//! The JSON lines of `hew run --json`: a format of its own, versioned and documented in docs/json-events.md.
+//! Events and items as JSON: the lines of `hew run --json` and the events of the HTTP API. A format of its own, versioned and
+//! documented in docs/json-events.md.
 
 mod convert;
 
-pub(crate) use convert::succeeded;
+pub use convert::succeeded;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,11 +11,11 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// The version of the format. It grows when something is removed or changes its meaning, not when something is added.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// One line of output.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JsonLine<'a> {
+pub struct JsonLine<'a> {
     /// The version of the format.
     v: u32,
     #[serde(flatten)]
@@ -23,7 +24,7 @@ pub(crate) struct JsonLine<'a> {
 
 impl<'a> JsonLine<'a> {
     /// A line of the current version.
-    pub(crate) fn new(event: JsonEvent<'a>) -> Self {
+    pub fn new(event: JsonEvent<'a>) -> Self {
         JsonLine { v: VERSION, event }
     }
 }
@@ -31,7 +32,7 @@ impl<'a> JsonLine<'a> {
 /// The event.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type")]
-pub(crate) enum JsonEvent<'a> {
+pub enum JsonEvent<'a> {
     /// The first line: the session's settings.
     #[serde(rename = "session.started")]
     SessionStarted {
@@ -46,7 +47,8 @@ pub(crate) enum JsonEvent<'a> {
         /// The mode.
         mode: &'a str,
         /// What is allowed without asking.
-        permission: crate::config::PermissionLevel,
+        #[schemars(extend("enum" = ["read-only", "workspace", "full"]))]
+        permission: &'a str,
         /// The version of hew.
         hew: &'a str,
     },
@@ -64,6 +66,7 @@ pub(crate) enum JsonEvent<'a> {
     ItemStarted {
         /// The item's id.
         id: String,
+        /// Its kind.
         #[serde(flatten)]
         kind: JsonItemStart<'a>,
     },
@@ -137,6 +140,12 @@ pub(crate) enum JsonEvent<'a> {
         /// The text.
         text: &'a str,
     },
+    /// The conversation was rewound.
+    #[serde(rename = "session.rewound")]
+    SessionRewound {
+        /// The newest item that is still part of it.
+        head: String,
+    },
     /// Something happened in a subtask.
     #[serde(rename = "subtask")]
     Subtask {
@@ -191,7 +200,7 @@ pub(crate) enum JsonEvent<'a> {
 /// The kind of a started item.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum JsonItemStart<'a> {
+pub enum JsonItemStart<'a> {
     /// The model replies.
     Reply,
     /// A tool works.
@@ -208,7 +217,7 @@ pub(crate) enum JsonItemStart<'a> {
 /// The subject of a question.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(crate) enum JsonQuestion<'a> {
+pub enum JsonQuestion<'a> {
     /// An action that needs approval.
     Permission {
         /// The action.
@@ -217,6 +226,8 @@ pub(crate) enum JsonQuestion<'a> {
         why: &'a str,
         /// Rules that could be remembered, the exact one first.
         rules: &'a [String],
+        /// The whole input of the call.
+        input: &'a Value,
     },
     /// A question by the model.
     Inquiry {
@@ -224,6 +235,8 @@ pub(crate) enum JsonQuestion<'a> {
         question: &'a str,
         /// Answers to choose from.
         choices: Vec<&'a str>,
+        /// Their descriptions.
+        descriptions: Vec<Option<&'a str>>,
         /// Whether several may be chosen.
         several: bool,
     },
@@ -232,7 +245,7 @@ pub(crate) enum JsonQuestion<'a> {
 /// An addition to an item.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum JsonDelta<'a> {
+pub enum JsonDelta<'a> {
     /// Text of the reply.
     Text {
         /// More of it.
@@ -278,7 +291,7 @@ pub(crate) enum JsonDelta<'a> {
 /// The preview of a change. Lines are counted from 1.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub(crate) enum JsonPreview<'a> {
+pub enum JsonPreview<'a> {
     /// The old text is being quoted and can only be here.
     Resolving {
         /// The first line.
@@ -307,7 +320,7 @@ pub(crate) enum JsonPreview<'a> {
 /// One operation on text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum JsonTextOp<'a> {
+pub enum JsonTextOp<'a> {
     /// Keep this many bytes.
     Keep(usize),
     /// Delete this many bytes.
@@ -318,7 +331,7 @@ pub(crate) enum JsonTextOp<'a> {
 
 /// A saved item of the session's log.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JsonItem<'a> {
+pub struct JsonItem<'a> {
     /// The item's id.
     id: String,
     /// The item before it.
@@ -332,7 +345,7 @@ pub(crate) struct JsonItem<'a> {
 /// The content of an item.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum JsonBody<'a> {
+pub enum JsonBody<'a> {
     /// A prompt by the user.
     Prompt {
         /// The prompt.
@@ -359,6 +372,9 @@ pub(crate) enum JsonBody<'a> {
         summary: Option<&'a str>,
         /// Whether the call succeeded.
         ok: bool,
+        /// How the command of the call ended: its code, or `signal` or `timeout`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit: Option<Value>,
         /// The content for the model.
         parts: Vec<JsonPart<'a>>,
         /// How long the tool took.
@@ -419,11 +435,15 @@ pub(crate) enum JsonBody<'a> {
 /// A part of a message.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum JsonPart<'a> {
+pub enum JsonPart<'a> {
     /// Text.
     Text {
         /// The text.
         text: &'a str,
+        /// Where it comes from, if not from the author of the message: `rules`, `environment`, `mention`, `attachment`,
+        /// `command`, `hook`, `reminder`, `shell` or `summary`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        origin: Option<&'static str>,
     },
     /// The model's thinking, as far as its vendor shows it.
     Thinking {
@@ -452,16 +472,22 @@ pub(crate) enum JsonPart<'a> {
 
 /// A file that a tool changed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JsonFileChange {
+pub struct JsonFileChange {
     /// The file.
     path: String,
     /// `created`, `modified` or `deleted`.
     change: &'static str,
+    /// The stored content before, if there was a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+    /// The stored content after, if there is a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
 }
 
 /// A thing to do.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JsonTodo<'a> {
+pub struct JsonTodo<'a> {
     /// The task.
     text: &'a str,
     /// `pending`, `in_progress`, `completed` or `cancelled`.
@@ -470,7 +496,7 @@ pub(crate) struct JsonTodo<'a> {
 
 /// A reviewed file.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JsonReviewedFile {
+pub struct JsonReviewedFile {
     /// The file.
     path: String,
     /// Whether nothing of it was left to look at.
@@ -479,7 +505,7 @@ pub(crate) struct JsonReviewedFile {
 
 /// Tokens of a request or a session. The prompt is `input` + `cache_read` + `cache_write`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JsonUsage {
+pub struct JsonUsage {
     /// Prompt at the full price.
     input: u64,
     /// Prompt read from the provider's cache.
@@ -496,7 +522,7 @@ pub(crate) struct JsonUsage {
 
 /// A session's tokens, money and requests so far.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct JsonTotals {
+pub struct JsonTotals {
     /// All tokens.
     usage: JsonUsage,
     /// All money in US dollars, as far as prices are known.
@@ -508,7 +534,7 @@ pub(crate) struct JsonTotals {
 /// How much a notice matters.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum JsonLevel {
+pub enum JsonLevel {
     /// Good to know.
     Info,
     /// Something did not go as it should.
@@ -518,7 +544,7 @@ pub(crate) enum JsonLevel {
 /// How a turn ended.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
-pub(crate) enum JsonTurnEnd<'a> {
+pub enum JsonTurnEnd<'a> {
     /// The model finished.
     Completed,
     /// The output limit cut the last reply.
@@ -554,7 +580,7 @@ pub(crate) enum JsonTurnEnd<'a> {
 }
 
 /// The JSON schema of a line.
-pub(crate) fn json_schema() -> Value {
+pub fn json_schema() -> Value {
     let mut schema = schemars::schema_for!(JsonLine<'static>).to_value();
     if let Some(object) = schema.as_object_mut() {
         object.insert(

@@ -4,17 +4,17 @@ use super::{
     JsonBody, JsonDelta, JsonEvent, JsonFileChange, JsonItem, JsonItemStart, JsonLevel, JsonPart, JsonPreview,
     JsonQuestion, JsonReviewedFile, JsonTextOp, JsonTodo, JsonTotals, JsonTurnEnd, JsonUsage,
 };
-use model::{Block, Cost, Part, Stop, ToolOutcome, Usage};
+use model::{Block, Cost, Part, PartOrigin, Stop, ToolOutcome, Usage};
 use serde_json::Value;
 use session::{
-    Body, Event, Item, ItemDelta, ItemStart, Limit, NoticeLevel, PreviewState, QuestionSubject, ReplyEnd, RestoreKind,
-    TextOp, Totals, TurnEnd,
+    Body, CommandExit, Event, FileVersion, Item, ItemDelta, ItemStart, Limit, NoticeLevel, PreviewState,
+    QuestionSubject, ReplyEnd, RestoreKind, TextOp, Totals, TurnEnd,
 };
 use std::borrow::Cow;
 
 impl<'a> JsonEvent<'a> {
     /// An event in this format; `None` for the end of a turn, which needs more data than the event has.
-    pub(crate) fn of(event: &'a Event) -> Option<Self> {
+    pub fn of(event: &'a Event) -> Option<Self> {
         Some(match event {
             Event::TurnStarted => JsonEvent::TurnStarted,
             Event::ItemStarted { id, kind } => JsonEvent::ItemStarted {
@@ -69,6 +69,7 @@ impl<'a> JsonEvent<'a> {
                 text,
             },
             Event::TitleChanged { title } => JsonEvent::SessionTitled { title },
+            Event::Rewound { head } => JsonEvent::SessionRewound { head: head.to_string() },
             Event::Subtask { session, call, event } => match event.as_ref() {
                 Event::TurnFinished { ending, answer } => JsonEvent::SubtaskFinished {
                     session: session.to_string(),
@@ -94,12 +95,13 @@ impl<'a> JsonQuestion<'a> {
                 action,
                 reason: why,
                 rules,
-                ..
+                input,
             } => JsonQuestion::Permission {
                 // Actions are plain data: serialising them does not fail. `reason` describes them too.
                 action: serde_json::to_value(action).unwrap_or(Value::Null),
                 why,
                 rules,
+                input,
             },
             QuestionSubject::Inquiry {
                 question,
@@ -108,6 +110,7 @@ impl<'a> JsonQuestion<'a> {
             } => JsonQuestion::Inquiry {
                 question,
                 choices: choices.iter().map(|(label, _)| label.as_str()).collect(),
+                descriptions: choices.iter().map(|(_, about)| about.as_deref()).collect(),
                 several: *several,
             },
         }
@@ -168,7 +171,7 @@ impl<'a> JsonTextOp<'a> {
 
 impl<'a> JsonItem<'a> {
     /// An item in this format.
-    pub(crate) fn of(item: &'a Item) -> Self {
+    pub fn of(item: &'a Item) -> Self {
         JsonItem {
             id: item.id.to_string(),
             parent: item.parent.map(|parent| parent.to_string()),
@@ -197,7 +200,7 @@ impl<'a> JsonBody<'a> {
                 tool,
                 title,
                 summary,
-                exit: _,
+                exit,
                 millis,
                 changes,
             } => JsonBody::Result {
@@ -206,6 +209,7 @@ impl<'a> JsonBody<'a> {
                 title,
                 summary: summary.as_deref(),
                 ok: succeeded(&message.parts),
+                exit: exit.and_then(exit_value),
                 parts: pieces(&message.parts),
                 duration_ms: *millis,
                 changes: changes.iter().map(JsonFileChange::of).collect(),
@@ -270,6 +274,8 @@ impl JsonFileChange {
                 (Some(_), Some(_)) => "modified",
                 (Some(_), None) => "deleted",
             },
+            before: content_id(change.before.as_ref()),
+            after: content_id(change.after.as_ref()),
         }
     }
 }
@@ -294,7 +300,7 @@ impl JsonReviewedFile {
 
 impl JsonUsage {
     /// A usage in this format.
-    pub(crate) fn of(usage: &Usage) -> Self {
+    pub fn of(usage: &Usage) -> Self {
         JsonUsage {
             input: usage.input,
             cache_read: usage.cache_read,
@@ -308,7 +314,7 @@ impl JsonUsage {
 
 impl JsonTotals {
     /// Totals in this format.
-    pub(crate) fn of(totals: &Totals) -> Self {
+    pub fn of(totals: &Totals) -> Self {
         JsonTotals {
             usage: JsonUsage::of(&totals.usage),
             cost_usd: totals.cost.usd(),
@@ -319,7 +325,7 @@ impl JsonTotals {
 
 impl<'a> JsonTurnEnd<'a> {
     /// An ending in this format.
-    pub(crate) fn of(ending: &'a TurnEnd) -> Self {
+    pub fn of(ending: &'a TurnEnd) -> Self {
         match ending {
             TurnEnd::Completed => JsonTurnEnd::Completed,
             TurnEnd::MaxTokens => JsonTurnEnd::MaxTokens,
@@ -346,7 +352,7 @@ impl<'a> JsonTurnEnd<'a> {
 }
 
 /// Whether a tool result reports success.
-pub(crate) fn succeeded(parts: &[Part]) -> bool {
+pub fn succeeded(parts: &[Part]) -> bool {
     !parts.iter().any(|part| {
         matches!(
             part,
@@ -362,7 +368,10 @@ fn pieces(parts: &[Part]) -> Vec<JsonPart<'_>> {
     let mut pieces = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
-            Part::Text { text, .. } => pieces.push(JsonPart::Text { text }),
+            Part::Text { text, origin, .. } => pieces.push(JsonPart::Text {
+                text,
+                origin: origin_name(*origin),
+            }),
             Part::Thinking { text, .. } => pieces.push(JsonPart::Thinking { text }),
             Part::ToolCall { id, name, input, .. } => pieces.push(JsonPart::ToolCall {
                 call: id.as_str(),
@@ -370,7 +379,7 @@ fn pieces(parts: &[Part]) -> Vec<JsonPart<'_>> {
                 input,
             }),
             Part::ToolResult { content, .. } => pieces.extend(content.iter().map(|block| match block {
-                Block::Text { text } => JsonPart::Text { text },
+                Block::Text { text } => JsonPart::Text { text, origin: None },
                 Block::Media(media) => JsonPart::media(media),
             })),
             Part::Media(media) => pieces.push(JsonPart::media(media)),
@@ -388,5 +397,35 @@ fn end_word(end: &ReplyEnd) -> Cow<'_, str> {
         ReplyEnd::Finished(Stop::Other { word }) => word.as_str().into(),
         ReplyEnd::Interrupted => "interrupted".into(),
         ReplyEnd::Cut { .. } => "cut".into(),
+    }
+}
+
+fn exit_value(exit: CommandExit) -> Option<Value> {
+    match exit {
+        CommandExit::Code(code) => Some(code.into()),
+        CommandExit::Signal => Some("signal".into()),
+        CommandExit::TimedOut => Some("timeout".into()),
+        CommandExit::Unknown => None,
+    }
+}
+
+fn content_id(version: Option<&FileVersion>) -> Option<String> {
+    let version = version.filter(|version| version.is_stored)?;
+    version.content.as_ref().map(ToString::to_string)
+}
+
+/// The name of an origin; `None` for the author of the message.
+fn origin_name(origin: PartOrigin) -> Option<&'static str> {
+    match origin {
+        PartOrigin::Author => None,
+        PartOrigin::Rules => Some("rules"),
+        PartOrigin::Environment => Some("environment"),
+        PartOrigin::Mention => Some("mention"),
+        PartOrigin::Attachment => Some("attachment"),
+        PartOrigin::Command => Some("command"),
+        PartOrigin::Hook => Some("hook"),
+        PartOrigin::Reminder => Some("reminder"),
+        PartOrigin::Shell => Some("shell"),
+        PartOrigin::Summary => Some("summary"),
     }
 }

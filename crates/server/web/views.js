@@ -1,0 +1,168 @@
+// Dialogs of a session: review, rewind, charts, jobs, settings; and of the server: devices.
+
+import { get, post, request } from "./api.js";
+import { cacheChart, contextChart, costChart } from "./charts.js";
+import { diffView } from "./diff.js";
+import { ago, button, dialog, dollars, el, fill, report, svg, toast, tokens } from "./dom.js";
+
+/** The unreviewed changes: hunks are accepted or rejected one by one, by file or all at once. */
+export async function reviewView(session) {
+  const body = el("div", {}, "Loading…");
+  const box = dialog("Changes", body);
+  const load = async () => {
+    const files = await get(`/sessions/${session}/changes`);
+    const all = files.flatMap((file) => file.hunks.map((hunk) => hunk.id));
+    const decide = async (decision) => {
+      try {
+        toast((await post(`/sessions/${session}/changes`, decision)).message);
+        await load();
+      } catch (error) { report(error); }
+    };
+    const pair = (ids, label) => el("div", { class: "buttons" },
+      button(`Accept${label}`, () => decide({ accept: ids }), { class: "primary", dataset: { review: "accept" } }),
+      button(`Reject${label}`, () => decide({ reject: ids }), { class: "danger", dataset: { review: "reject" } }));
+    fill(body,
+      files.length === 0 ? el("p", { class: "muted" }, "Nothing to review.") : pair(all, " all"),
+      files.map((file) => el("section", { class: "file" },
+        el("h3", {}, file.path, el("small", {}, ` ${file.status}`)),
+        file.no_diff_reason ? el("p", { class: "muted" }, file.no_diff_reason) : null,
+        file.hunks.map((hunk) => el("div", { class: "hunk" },
+          hunk.has_user_edits ? el("p", { class: "muted" }, "includes your edits") : null,
+          diffView(hunk.before, hunk.after, hunk.line), pair([hunk.id], ""))))),
+      el("div", { class: "buttons" }, button("Undo last turn", () => restore(session, "undo")), button("Redo", () => restore(session, "redo"))));
+  };
+  await load().catch((error) => { report(error); box.close(); });
+}
+
+/** Undoes, redoes or rewinds; asks about files that were changed outside the session. */
+export async function restore(session, operation, body = {}) {
+  try {
+    const result = await post(`/sessions/${session}/${operation}`, body);
+    if (result.conflicts.length === 0) {
+      toast(result.message);
+      return true;
+    }
+    return await new Promise((resolve) => {
+      const again = async (conflicts) => {
+        box.close();
+        resolve(await restore(session, operation, { ...body, conflicts }));
+      };
+      const box = dialog("Changed outside the session", el("ul", {}, result.conflicts.map((path) => el("li", {}, path))),
+        el("div", { class: "buttons" }, button("Keep these files", () => again("keep"), { class: "primary" }), button("Overwrite them", () => again("overwrite"), { class: "danger" })));
+      box.addEventListener("close", () => resolve(false));
+    });
+  } catch (error) {
+    report(error);
+    return false;
+  }
+}
+
+/** Rewinds to before a prompt; `done` receives its text. */
+export function rewindView(session, prompts, done) {
+  const box = dialog("Rewind to before a prompt", prompts.length === 0 ? el("p", { class: "muted" }, "There is no prompt yet.") : el("div", {},
+    [...prompts].reverse().map(({ item }) => {
+      const text = item.parts.filter((part) => part.type === "text" && !part.origin).map((part) => part.text).join("\n");
+      const go = async (parts) => {
+        box.close();
+        if ((await restore(session, "rewind", { prompt: item.id, parts })) && parts !== "files") done(text);
+      };
+      return el("section", { class: "file" }, el("p", { class: "clamp" }, text), el("div", { class: "buttons" },
+        button("Conversation and files", () => go("both"), { class: "primary" }), button("Conversation", () => go("conversation")), button("Files", () => go("files"))));
+    })));
+}
+
+/** Charts of the context and the cost. */
+export async function chartsView(session, settings, items) {
+  try {
+    const ledger = await get(`/sessions/${session}/ledger`);
+    const total = (key) => ledger.reduce((sum, row) => sum + (row[key] ?? 0), 0);
+    dialog("Context and cost",
+      el("p", { class: "muted" }, `${ledger.length} requests, ${tokens(total("input") + total("cache_read") + total("cache_write"))} prompt tokens (${tokens(total("cache_read"))} cached), ${tokens(total("output"))} reply tokens, ${dollars(total("cost_usd"))}`),
+      contextChart(ledger, settings?.context_window), cacheChart(ledger), costChart(ledger, items));
+  } catch (error) { report(error); }
+}
+
+/** Background jobs with their output. */
+export async function jobsView(session) {
+  const body = el("div", {}, "Loading…");
+  const box = dialog("Jobs", body);
+  const load = async () => {
+    const jobs = await get(`/sessions/${session}/jobs`);
+    fill(body, jobs.length === 0 ? el("p", { class: "muted" }, "No background jobs.") : null, jobs.map((job) => el("section", { class: "file" },
+      el("h3", {}, `${job.id}. ${job.command}`, el("small", {}, ` ${job.state}`)),
+      el("pre", { class: "output terminal", tabindex: "0" }, job.output),
+      job.running ? el("div", { class: "buttons" }, button("Stop", async () => { await post(`/sessions/${session}/jobs/${job.id}/stop`).catch(report); load(); }, { class: "danger" })) : null)),
+      el("div", { class: "buttons" }, button("Move the running command to the background", async () => {
+        await post(`/sessions/${session}/background`).then((result) => toast(result.message), report);
+        load();
+      })));
+  };
+  await load().catch(report);
+  const timer = setInterval(() => load().catch(() => {}), 2000);
+  box.addEventListener("close", () => clearInterval(timer));
+}
+
+/** The model, the mode, permissions, panels, servers and the configuration. */
+export async function settingsView(session, settings) {
+  const change = (body) => request("PATCH", `/sessions/${session}/settings`, body).then(() => toast("Changed"), report);
+  const pick = (label, options, current, apply) => el("label", { class: "field" }, label, el("select", { onchange: (event) => apply(event.target.value) },
+    options.map((option) => el("option", { value: option.name, selected: option.name === current, disabled: Boolean(option.unavailable) },
+      option.unavailable ? `${option.name} (${option.unavailable})` : option.name))));
+  try {
+    const [models, modes, panels, servers, rules, config] = await Promise.all(
+      ["models", "modes", "panels", "servers", "permissions", "config"].map((name) => get(`/sessions/${session}/${name}`)));
+    if (!models.some((model) => model.name === settings.model)) models.unshift({ name: settings.model });
+    const levels = ["read-only", "workspace", "full"].map((name) => ({ name }));
+    const efforts = ["default", "none", "minimal", "low", "medium", "high", "max"].map((name) => ({ name }));
+    dialog("Settings",
+      pick("Model", models, settings.model, (model) => change({ model })),
+      pick("Mode", modes, settings.mode, (mode) => change({ mode })),
+      pick("Permission", levels, settings.permission, (permission) => change({ permission })),
+      pick("Effort", efforts, settings.effort || "default", (effort) => change({ effort })),
+      el("p", { class: "muted" }, `Sandbox: ${settings.sandbox}. Rules: ${settings.rules.join(", ") || "none"}.`),
+      section("Panels", panels.map((panel) => el("label", { class: "choice" }, el("input", { type: "checkbox", checked: panel.open,
+        onchange: (event) => post(`/sessions/${session}/panels`, { name: panel.name, open: event.target.checked }).then((result) => toast(result.message), report) }), panel.name))),
+      section("Servers", servers.map((server) => el("p", {}, `${server.kind} ${server.name}: ${server.state}`))),
+      section("Permission rules", rules.map((rule) => el("p", { class: "row" }, el("span", {}, `${rule.effect} ${rule.rule}`, el("small", {}, ` ${rule.origin}`)),
+        rule.revocation === "none" ? null : button("Revoke", (event) => {
+          event.target.disabled = true;
+          post(`/sessions/${session}/permissions/revoke`, { rule: rule.rule }).then(() => toast("Revoked"), report);
+        }, { class: "plain" })))),
+      section("Configuration", config.filter((row) => row.value).map((row) => el("p", { title: row.description }, el("code", {}, row.key), ` = ${row.value}`, el("small", {}, ` ${row.origin}`)))));
+  } catch (error) { report(error); }
+}
+
+function section(title, rows) {
+  return el("details", {}, el("summary", {}, `${title} (${rows.length})`), rows);
+}
+
+/** Paired devices, and a link that pairs another one. */
+export async function devicesView(me) {
+  const body = el("div", {}, "Loading…");
+  dialog("Devices", body);
+  const load = async () => {
+    const devices = await get("/devices");
+    fill(body, button("Pair another device", async () => {
+      try { showLink(await post("/pairings"), "Open this link on the other device. It works once, for 10 minutes."); } catch (error) { report(error); }
+    }, { class: "primary" }), el("ul", { class: "rows" }, devices.map((device) => el("li", { class: "row" },
+      el("span", {}, device.name, device.id === me.device ? " (this device)" : "", el("small", {}, ` ${device.kind}, used ${ago(device.used_ms)}`)),
+      button("Revoke", async () => {
+        await request("DELETE", `/devices/${device.id}`).catch(report);
+        if (device.id === me.device) location.replace("/pair");
+        else load();
+      }, { class: "danger" })))));
+  };
+  await load().catch(report);
+}
+
+export function showLink(link, text) {
+  dialog("Link", el("p", {}, text), qrCode(link.qr), el("p", { class: "link" }, link.url),
+    button("Copy", () => navigator.clipboard?.writeText(link.url).then(() => toast("Copied")), { class: "primary" }));
+}
+
+function qrCode(rows) {
+  const size = rows.length + 8;
+  const path = rows.flatMap((row, y) => [...row].map((module, x) => (module === "1" ? `M${x + 4} ${y + 4}h1v1h-1z` : ""))).join("");
+  return svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img", "aria-label": "QR code of the link", "shape-rendering": "crispEdges" },
+    svg("rect", { width: size, height: size, fill: "#fff" }), svg("path", { d: path, fill: "#000" }));
+}
