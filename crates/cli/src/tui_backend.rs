@@ -65,6 +65,8 @@ pub(crate) struct TuiBackend {
     failed: Arc<Mutex<Option<Failure>>>,
     /// Whether sessions are shared with other processes.
     sharing: SessionSharing,
+    /// The session that this back end is about; by default the one that is shown.
+    only: Option<SessionId>,
 }
 
 impl TuiBackend {
@@ -77,33 +79,8 @@ impl TuiBackend {
             store: Arc::default(),
             failed: Arc::default(),
             sharing: SessionSharing::On,
+            only: None,
         }
-    }
-
-    /// Creates the back end of a session of the web server.
-    pub(crate) fn unshared(
-        root: PathBuf,
-        turn: TurnArgs,
-        global: GlobalArgs,
-        env: ProcessEnv,
-        store: Arc<SqliteStore>,
-    ) -> Self {
-        TuiBackend {
-            store: Arc::new(Mutex::new(Some(store))),
-            sharing: SessionSharing::Off,
-            ..TuiBackend::new(root, turn, global, env)
-        }
-    }
-
-    /// Reads a file that completion offers: one of the project that is not ignored.
-    pub(crate) fn read_project_file(&self, path: PathBuf) -> BoxFuture<'static, Result<String>> {
-        let here = self.here.clone();
-        let work = tokio::task::spawn_blocking(move || files::project_file(&path, &here));
-        async move {
-            work.await
-                .unwrap_or_else(|error| Err(Failure::failed(error.to_string())))
-        }
-        .boxed()
     }
 
     /// Why the last session could not be opened.
@@ -114,7 +91,7 @@ impl TuiBackend {
     /// The open session and its database.
     fn current(&self) -> Result<(Arc<SqliteStore>, SessionId)> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        match open.shown() {
+        match open.selected(self.only) {
             Some(session) => Ok((self.store()?, session.id)),
             None => Err(Failure::failed("no session is open")),
         }
@@ -123,13 +100,13 @@ impl TuiBackend {
     /// The background commands of the open session.
     fn background(&self) -> Option<BackgroundJobs> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.shown().map(|session| session.background.clone())
+        open.selected(self.only).map(|session| session.background.clone())
     }
 
     /// The MCP servers of the open session.
     fn mcp_servers(&self) -> Option<::mcp::McpServers> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.shown().and_then(|session| session.mcp_servers.clone())
+        open.selected(self.only).and_then(|session| session.mcp_servers.clone())
     }
 
     /// The database; it is opened on first use.
@@ -379,7 +356,10 @@ impl SettingsBackend for TuiBackend {
     fn permission_rules(&self) -> BackendFuture<Vec<PermissionRow>> {
         let here = self.here.clone();
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = open.shown().map(|session| session.grants.list()).unwrap_or_default();
+        let session = open
+            .selected(self.only)
+            .map(|session| session.grants.list())
+            .unwrap_or_default();
         drop(open);
         blocking(move || settings::rules(&here, &session))
     }
@@ -422,14 +402,14 @@ impl ProcessBackend for TuiBackend {
 
     fn panels(&self) -> BackendFuture<Vec<PanelRow>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows = open.shown().map(|session| panel_rows(&session.panels));
+        let rows = open.selected(self.only).map(|session| panel_rows(&session.panels));
         async move { Ok(rows.unwrap_or_default()) }.boxed()
     }
 
     fn toggle_panel(&self, panel: PanelRow) -> BackendFuture<String> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let PanelRow { name, is_open } = panel;
-        let result = match (open.shown(), is_open) {
+        let result = match (open.selected(self.only), is_open) {
             (None, _) => Err("no session is open".to_owned()),
             (Some(session), true) => match session.panels.close(&name) {
                 true => Ok(format!("closed the panel {name}")),
@@ -443,7 +423,7 @@ impl ProcessBackend for TuiBackend {
     fn servers(&self) -> BackendFuture<Vec<ServerRow>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let list = open
-            .shown()
+            .selected(self.only)
             .map(|session| servers::servers(session.mcp_servers.as_ref(), session.language_servers.as_ref()));
         async move { Ok(list.unwrap_or_default()) }.boxed()
     }

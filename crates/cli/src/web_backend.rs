@@ -105,7 +105,7 @@ impl WebBackend {
                 Some(_) | None => WebErrorKind::Invalid,
             },
         })?;
-        let services = WebServices::new(backend, self.runtime.clone(), SessionOwner::Server);
+        let services = WebServices::new(backend, opened.id, self.runtime.clone(), SessionOwner::Server);
         Ok(web_session(opened, services))
     }
 

@@ -49,7 +49,12 @@ pub(crate) fn load(
 ) -> (CommandOptions, Vec<String>) {
     let mut confinement = confinement(config, env, workspace);
     let read_only = denied_paths::read_only(permissions, workspace, MAX_PROTECTED);
-    let scan = ProjectScan::new(workspace, permissions, !config.protected.is_empty(), git_user_configs(env));
+    let scan = ProjectScan::new(
+        workspace,
+        permissions,
+        !config.protected.is_empty(),
+        git_user_configs(env),
+    );
     let mut warnings = scan.warnings();
     warnings.extend(too_many_paths("read-only", &read_only));
     confinement.protected.extend(read_only.paths);

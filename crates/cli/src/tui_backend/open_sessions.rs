@@ -11,9 +11,10 @@ pub(super) struct OpenSessions {
 }
 
 impl OpenSessions {
-    /// The session that is shown.
-    pub(super) fn shown(&self) -> Option<&SessionResources> {
-        self.all.iter().find(|session| Some(session.id) == self.active)
+    /// The given session, or the one that is shown.
+    pub(super) fn selected(&self, only: Option<SessionId>) -> Option<&SessionResources> {
+        let wanted = only.or(self.active);
+        self.all.iter().find(|session| Some(session.id) == wanted)
     }
 
     /// The ids of all open sessions.

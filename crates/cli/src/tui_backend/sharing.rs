@@ -1,9 +1,15 @@
 //! Shares the session of the terminal with other processes of the user.
 
-use super::TuiBackend;
 use super::backend_context::BackendContext;
+use super::{TuiBackend, files};
+use crate::args::{GlobalArgs, TurnArgs};
+use crate::environment::ProcessEnv;
+use crate::failure::{Failure, Result};
 use crate::web_backend::{SessionOwner, WebBackend, WebServices, web_session};
-use std::sync::Arc;
+use futures::future::{BoxFuture, FutureExt as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use store::SqliteStore;
 use tokio::sync::mpsc;
 use tui::OpenedSession;
 
@@ -15,6 +21,32 @@ pub(super) enum SessionSharing {
 }
 
 impl TuiBackend {
+    /// Creates the back end of a session of the web server.
+    pub(crate) fn unshared(
+        root: PathBuf,
+        turn: TurnArgs,
+        global: GlobalArgs,
+        env: ProcessEnv,
+        store: Arc<SqliteStore>,
+    ) -> Self {
+        TuiBackend {
+            store: Arc::new(Mutex::new(Some(store))),
+            sharing: SessionSharing::Off,
+            ..TuiBackend::new(root, turn, global, env)
+        }
+    }
+
+    /// Reads a file that completion offers: one of the project that is not ignored.
+    pub(crate) fn read_project_file(&self, path: PathBuf) -> BoxFuture<'static, Result<String>> {
+        let here = self.here.clone();
+        let work = tokio::task::spawn_blocking(move || files::project_file(&path, &here));
+        async move {
+            work.await
+                .unwrap_or_else(|error| Err(Failure::failed(error.to_string())))
+        }
+        .boxed()
+    }
+
     /// Shares the opened session with other processes. It works without them if that is not possible.
     pub(super) fn share(self, mut opened: OpenedSession) -> OpenedSession {
         let (Ok(store), Ok(runtime)) = (self.store(), tokio::runtime::Handle::try_current()) else {
@@ -34,7 +66,11 @@ impl TuiBackend {
             info: opened.info.clone(),
             notices: Vec::new(),
         };
-        let services = WebServices::new(self, runtime, SessionOwner::FrontEnd);
+        let backend = TuiBackend {
+            only: Some(opened.id),
+            ..self
+        };
+        let services = WebServices::new(backend, opened.id, runtime, SessionOwner::FrontEnd);
         let shared = server::http::share(Arc::new(sessions), web_session(session, services));
         (opened.commands, opened.events) = (shared.commands, shared.events);
         opened

@@ -8,7 +8,7 @@ use server::http::{
     PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder, RestoreReportRow, RestoredFiles, RewindParts,
     ServerInfo, SessionServices, SettingInfo, WebError, WebErrorKind, WebFuture,
 };
-use session::{Body, Command};
+use session::{Body, Command, SessionId};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -21,6 +21,7 @@ use tui::{
 /// The services of one session.
 pub(crate) struct WebServices {
     backend: TuiBackend,
+    session: SessionId,
     runtime: Handle,
     owner: SessionOwner,
 }
@@ -36,9 +37,10 @@ pub(crate) enum SessionOwner {
 
 impl WebServices {
     /// The services of the session of a back end, which runs on this runtime.
-    pub(crate) fn new(backend: TuiBackend, runtime: Handle, owner: SessionOwner) -> Self {
+    pub(crate) fn new(backend: TuiBackend, session: SessionId, runtime: Handle, owner: SessionOwner) -> Self {
         WebServices {
             backend,
+            session,
             runtime,
             owner,
         }
@@ -94,7 +96,8 @@ impl SessionServices for WebServices {
     }
 
     fn context_window(&self, model: String) -> WebFuture<u64> {
-        self.on_runtime(self.backend.context_window(model))
+        let resolved = self.on_runtime(self.backend.resolve_model(model));
+        async move { Ok(resolved.await?.context_window) }.boxed()
     }
 
     fn modes(&self) -> WebFuture<Vec<ModeChoice>> {
@@ -250,7 +253,7 @@ impl SessionServices for WebServices {
         match self.owner {
             SessionOwner::FrontEnd => async {}.boxed(),
             SessionOwner::Server => {
-                let task = self.runtime.spawn(self.backend.close());
+                let task = self.runtime.spawn(self.backend.close(self.session));
                 async move { drop(task.await) }.boxed()
             }
         }

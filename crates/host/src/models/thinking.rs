@@ -18,7 +18,7 @@ pub fn default_effort(info: &Info) -> Option<Effort> {
     let has_messages_api = match info.wire {
         Wire::AnthropicMessages | Wire::BedrockAnthropic | Wire::VertexAnthropic => true,
         // These think by default.
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => false,
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini | Wire::BedrockConverse => false,
     };
     if !info.features.reasoning || !has_messages_api {
         return None;
