@@ -100,7 +100,7 @@ impl SuiteRun {
         };
         // The number of an attempt, and with it the path of its folder, does not depend on interruptions.
         let numbered = keys.iter().enumerate();
-        let (done, pending): (Vec<(usize, &AttemptKey)>, Vec<(usize, &AttemptKey)>) = numbered.partition(is_done);
+        let (done, pending): (Vec<_>, Vec<_>) = numbered.partition(is_done);
         let is_solved = |attempt: &Attempt| attempt.outcome == AttemptOutcome::Solved;
         let mut progress = EvaluationProgress {
             done: done.len(),

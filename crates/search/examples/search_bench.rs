@@ -3,6 +3,8 @@
 //! `search_bench features REPOSITORIES QUESTIONS` prints one line of JSON per question and candidate file; `search_bench
 //! score REPOSITORIES QUESTIONS [all|lexical|bm25|embedding]` prints NDCG@10. `cargo xtask search-bench` runs it.
 
+#![allow(clippy::expect_used)] // A failed benchmark ends with its reason.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -195,11 +195,11 @@ async fn create(State(state): State<Arc<HttpState>>, ApiJson(body): ApiJson<NewS
 }
 
 #[derive(Debug, Deserialize)]
-struct SearchQuery {
+struct SessionSearchQuery {
     q: String,
 }
 
-async fn search(State(state): State<Arc<HttpState>>, ApiQuery(query): ApiQuery<SearchQuery>) -> ApiResult {
+async fn search(State(state): State<Arc<HttpState>>, ApiQuery(query): ApiQuery<SessionSearchQuery>) -> ApiResult {
     if query.q.trim().is_empty() {
         return Err(WebError::invalid("the search text is empty"));
     }
