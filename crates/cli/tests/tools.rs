@@ -107,10 +107,8 @@ async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
         .unwrap();
     assert_eq!(copied["item"]["title"], "src to copy");
     let changes = copied["item"]["changes"].as_array().unwrap();
-    assert!(
-        changes.contains(&json!({"path": "copy/main.rs", "change": "created"})),
-        "{changes:?}"
-    );
+    let is_copy = |change: &Value| change["path"] == "copy/main.rs" && change["change"] == "created";
+    assert!(changes.iter().any(is_copy), "{changes:?}");
 }
 
 #[tokio::test]
@@ -397,14 +395,16 @@ async fn a_profile_is_applied_before_tools_are_offered_for_search() {
         !without.contains("copy_path") && without.contains("move_path"),
         "{without}"
     );
-    // This profile has no tools to search for.
-    assert_eq!(describe(&["--profile", "ask"], "").await, None);
+    // Without an index, one tool of this profile is not listed.
+    let ask = describe(&["--profile", "ask"], "").await.unwrap();
+    assert!(ask.ends_with("call_tool: codebase_search."), "{ask}");
 }
 
 #[tokio::test]
-async fn a_turn_ends_after_200_requests_unless_a_limit_is_set() {
+async fn a_turn_ends_after_200_steps_unless_a_limit_is_set() {
     let project = files();
-    for (args, expected) in [(&[][..], 200), (&["--max-steps", "205"], 205)] {
+    // One more request would be the answer.
+    for (args, expected) in [(&[][..], 201), (&["--max-steps", "205"], 205)] {
         let script = Script::dynamic(|seen| {
             let pattern = format!("line {}", seen.results().count());
             Turn::calls("grep", json!({"pattern": pattern, "path": "a.txt"}))

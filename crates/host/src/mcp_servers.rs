@@ -486,7 +486,12 @@ mod tests {
             layer(ConfigOrigin::User("/u".into()), user),
             layer(ConfigOrigin::Project("/p".into()), project),
         ];
-        let env = ProcessEnv::from([("KEY", "k")]);
+        let home = root.display().to_string();
+        let env = ProcessEnv::from([("KEY", "k"), ("HOME", home.as_str())]);
+        if trust == ProjectTrust::Trusted {
+            let programs = crate::project_programs::all(&root, &env).unwrap();
+            crate::project_programs::approve(&programs, &root, &mut crate::trust::TrustList::default(), &env).unwrap();
+        }
         let place = McpContext {
             config: &Config::default(),
             layers: &layers,

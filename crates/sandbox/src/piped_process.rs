@@ -4,10 +4,12 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::process::Child;
+use tokio::task::JoinHandle;
 
 use crate::group::ProcessGroup;
 use crate::guard_channel::GuardChannel;
@@ -24,6 +26,8 @@ const STDERR_CAP: CaptureCap = CaptureCap {
     tail: 48 * 1024,
 };
 const BUFFER: usize = 8 * 1024;
+/// How long the rest of standard error is awaited after the end.
+const STDERR_DRAIN: Duration = Duration::from_millis(500);
 
 /// A process with piped input and output. Dropping it terminates it with all its descendants, and kills them after
 /// [`GRACE`](crate::ProcessRequest::GRACE). With a guard they also end when this program is killed.
@@ -31,6 +35,8 @@ const BUFFER: usize = 8 * 1024;
 pub struct PipedProcess {
     owner: PipedOwner,
     stderr: Arc<Mutex<OutputCapture>>,
+    /// Reads standard error; `None` once all of it has been read.
+    reader: Option<JoinHandle<()>>,
 }
 
 /// What ends a piped process.
@@ -102,10 +108,11 @@ impl PipedProcess {
             }
         };
         let captured = Arc::new(Mutex::new(OutputCapture::new(STDERR_CAP)));
-        tokio::spawn(capture_stderr(errors, captured.clone()));
+        let reader = Some(tokio::spawn(capture_stderr(errors, captured.clone())));
         let process = Self {
             owner,
             stderr: captured,
+            reader,
         };
         Ok((process, input, output))
     }
@@ -121,6 +128,17 @@ impl PipedProcess {
 
     /// Waits for its end. With a guard, its descendants have ended too. Cancel safe.
     pub async fn wait(&mut self) -> ProcessStatus {
+        let status = self.wait_for_owner().await;
+        // A process in the background may keep standard error open.
+        if let Some(reader) = &mut self.reader
+            && tokio::time::timeout(STDERR_DRAIN, reader).await.is_ok()
+        {
+            self.reader = None;
+        }
+        status
+    }
+
+    async fn wait_for_owner(&mut self) -> ProcessStatus {
         match &mut self.owner {
             PipedOwner::Guard(Some(channel)) => {
                 channel.wait().await;

@@ -119,7 +119,7 @@ mod tests {
         starts(&["sesions"], "did you mean `hew sessions`?");
         starts(&["session"], "did you mean `hew sessions`?");
         starts(&["session", "list"], "did you mean `hew sessions`?");
-        starts(&["serve"], "did you mean `hew mcp serve`?");
+        starts(&["explain"], "did you mean `hew prompt explain`?");
         starts(&["exec", "fix it"], "to run a task: hew \"…\"");
         starts(&["-p", "fix it"], "to run a task: hew \"…\"");
         starts(&["sessions", "lst"], "did you mean `hew sessions list`?");

@@ -272,6 +272,7 @@ mod tests {
                 "max_output",
                 "title",
                 "protected",
+                "tools.edit_format",
                 "tools.mcp_listed",
                 "terminal.foreground",
             ],

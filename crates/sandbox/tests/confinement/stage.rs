@@ -157,10 +157,13 @@ impl Stage {
     pub(crate) fn request(&self, line: &str) -> ProcessRequest {
         let variables = self.variables.iter().map(|(name, value)| (name.into(), value.into()));
         let none: [&str; 0] = [];
+        // The variables of the attempts; a key is not on the list of allowed names.
+        let names = self.variables.iter().map(|(name, _)| name.as_str());
+        let keep: Vec<&str> = names.filter(|name| *name != "PROVIDER_API_KEY").collect();
         ProcessRequest {
             program: Program::Shell(line.into()),
             cwd: self.work(),
-            environment: ProcessEnvironment::scrubbed(variables, &none, &["*"]),
+            environment: ProcessEnvironment::scrubbed(variables, &none, &keep),
             timeout: Some(Duration::from_secs(120)),
             grace: Duration::from_millis(500),
             output: CaptureCap {

@@ -60,7 +60,7 @@ fn a_database_of_a_newer_version_is_left_unchanged() {
             error,
             Error::Newer {
                 found: 1_000,
-                known: 6,
+                known: 7,
                 ..
             }
         ),
