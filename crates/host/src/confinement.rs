@@ -307,7 +307,7 @@ mod tests {
             assert!(made.protected.contains(&path), "{}", path.display());
         }
         assert_eq!(
-            made.hidden,
+            made.hidden[..3],
             [top.join(".ssh"), project.join("secrets"), top.join("config.toml")]
         );
         assert_eq!(made.network, NetworkAccess::Denied);

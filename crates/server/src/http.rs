@@ -1,6 +1,6 @@
 //! hew as a web server: the sessions of one user over HTTP, for browsers and programs.
 //!
-//! Every request passes [`service::handle`], which checks the host, the origin and the device before a route runs. Sessions run on
+//! Every request passes `service`, which checks the host, the origin and the device before a route runs. Sessions run on
 //! the runtime of the caller; connections are served on another one, so that a tool that blocks its thread delays no client.
 
 mod acp_socket;

@@ -21,7 +21,7 @@ pub(crate) struct ServeArgs {
     /// Use TLS also on loopback
     #[arg(long)]
     pub(crate) tls: bool,
-    /// The address of a proxy with TLS in front of the server, such as https://hew.example.org
+    /// The address of a proxy with TLS in front of the server, such as `https://hew.example.org`
     #[arg(long, value_name = "URL", conflicts_with_all = ["tls", "tls_cert"])]
     pub(crate) proxy: Option<String>,
     /// Allow read-only links to sessions

@@ -27,7 +27,6 @@ mod project;
 #[cfg(target_os = "linux")]
 mod races;
 mod reading_files;
-mod sandbox_escalation;
 mod terminal;
 mod tool_names;
 mod tool_search;
