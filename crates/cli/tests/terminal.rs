@@ -382,7 +382,8 @@ async fn a_rewind_restores_the_files_and_undo_refers_to_what_is_visible() {
     tmux.write("/rewind").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Rewind to before").await.unwrap();
-    tmux.wait_for_text("third task").await.unwrap();
+    // The conversation above contains the prompts too, so this waits for the rows of the list.
+    tmux.wait_for_text("1 file changed since").await.unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Code and conversation").await.unwrap();
     let all = tmux.wait_for_text("1 file: +0 −2 lines").await.unwrap();
