@@ -14,25 +14,25 @@ mod demo;
 mod diff;
 mod doctor;
 mod eval;
-pub(crate) mod export;
+mod export;
 mod help;
 mod history;
 mod keys;
 mod ledger;
-pub(crate) mod login;
+mod login;
 mod lsp;
 mod mcp;
 mod models;
 mod modes;
 mod open;
-pub(crate) mod permissions;
+mod permissions;
 mod predict;
 mod prompt;
 mod prompts;
 mod replay;
 mod resume;
-pub(crate) mod rewind;
-pub(crate) mod run;
+mod rewind;
+mod run;
 mod serve;
 mod session_search;
 mod sessions;
@@ -44,15 +44,16 @@ mod terminal_answers;
 mod tools;
 mod trust;
 mod turn_driver;
-pub(crate) mod undo;
+mod undo;
 
-use crate::args::{Cli, CliCommand, GlobalArgs};
+use crate::args::{Cli, CliCommand, GlobalArgs, TurnArgs};
 use crate::config::{ConfigLayer, ConfigOrigin, LoadedConfig, parse_key_path, value_for};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output::json::JsonWriter;
 use crate::{log, output, project};
+use host::SessionFlags;
 use host::redaction::Redactor;
 use std::future::Future;
 use std::path::PathBuf;
@@ -176,15 +177,25 @@ fn load_for(root: PathBuf, global: &GlobalArgs, env: &ProcessEnv, flags: Vec<Con
     Ok(loaded)
 }
 
+/// The flags for the sessions of a front end.
+fn session_flags(turn: &TurnArgs, global: &GlobalArgs) -> Result<SessionFlags> {
+    Ok(SessionFlags {
+        directory: global.cwd.clone(),
+        layers: with_set(turn.layers(), global)?,
+        files: turn.files.clone(),
+        model_origin: turn.model_origin(),
+    })
+}
+
 /// Prints warnings to stderr.
-pub(crate) fn warn(warnings: &[String]) {
+fn warn(warnings: &[String]) {
     for warning in warnings {
         output::print_stderr(&format!("warning: {warning}\n"));
     }
 }
 
 /// Loads the configuration without printing its warnings.
-pub(crate) fn load_silently(
+fn load_silently(
     root: PathBuf,
     global: &GlobalArgs,
     env: &ProcessEnv,
@@ -194,7 +205,7 @@ pub(crate) fn load_silently(
 }
 
 /// Adds the values of `--set` to the layers of other flags.
-pub(crate) fn with_set(flags: Vec<ConfigLayer>, global: &GlobalArgs) -> Result<Vec<ConfigLayer>> {
+fn with_set(flags: Vec<ConfigLayer>, global: &GlobalArgs) -> Result<Vec<ConfigLayer>> {
     let mut layers = flags;
     layers.extend(global.turn.layers());
     for pair in &global.set {

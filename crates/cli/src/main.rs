@@ -1,6 +1,5 @@
 //! `hew`: a coding agent in one binary.
 
-mod acp_backend;
 mod args;
 mod commands;
 #[cfg(test)]
@@ -8,8 +7,6 @@ mod docs;
 mod exit;
 mod input;
 mod output;
-mod tui_backend;
-mod web_backend;
 
 use exit::ExitStatus;
 use host::{

@@ -4,7 +4,6 @@ pub(crate) mod call_line;
 pub(crate) mod color;
 pub(crate) mod format;
 pub(crate) mod json;
-pub(crate) mod markdown;
 pub(crate) mod printable;
 pub(crate) mod status;
 pub(crate) mod status_line;

@@ -7,8 +7,8 @@ pub(crate) use storage::{decode_hex, encode_hex};
 
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
-use crate::log;
 use crate::models::{ModelRegistry, ResolvedProvider, proxy_for};
+use crate::{log, paths};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use model::Error;
@@ -195,4 +195,42 @@ fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |now| now.as_secs())
+}
+
+/// Stores the tokens of a sign-in; returns them and where they are.
+pub async fn store_sign_in(
+    client: &SignInClient,
+    tokens: SignInTokens,
+    name: &str,
+    storage: Option<TokenStorage>,
+    env: &ProcessEnv,
+) -> Result<(SignInTokens, String)> {
+    // The API may refuse an account that could sign in.
+    let tokens = match client.endpoints().exchange_url.is_empty() {
+        true => tokens,
+        false => client
+            .renew(&tokens, None)
+            .await
+            .map_err(|error| sign_in_failure(name, &error))?,
+    };
+    let kept = match save(name, &tokens, storage, env).await? {
+        TokenStorage::Keyring => "the keyring".to_owned(),
+        TokenStorage::File => {
+            let file = paths::display_path(&paths::accounts_file(env)?, env);
+            format!("{file}, which only you can read")
+        }
+    };
+    Ok((tokens, kept))
+}
+
+/// The error of a sign-in for the user.
+pub fn sign_in_failure(title: &str, error: &SignInError) -> Failure {
+    let failure = Failure::failed(format!("could not sign in to {title}: {error}"));
+    match error {
+        SignInError::Denied | SignInError::Expired | SignInError::Revoked => failure.hint("run the command again"),
+        SignInError::Callback(_) => failure.hint("`--device` signs in with a code instead"),
+        SignInError::Unreachable(_) => failure.hint("check the network and `proxy` in the configuration"),
+        SignInError::NoAccess(_) => failure.hint("check that the account has a subscription that includes it"),
+        SignInError::Refused { .. } | SignInError::Invalid(_) => failure,
+    }
 }

@@ -4,7 +4,7 @@
 
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
-use crate::{atomic, paths};
+use crate::{atomic, config, paths};
 use policy::{Grant, GrantScope, RevokeOutcome, Rule};
 use serde::{Deserialize, Serialize};
 use session::GrantStore;
@@ -149,6 +149,38 @@ pub fn describe(grant: &Grant) -> String {
 pub fn describe_origin(grant: &Grant) -> String {
     let place = grant.cwd.as_ref().map(|cwd| format!(" in {}", cwd.display()));
     format!("asked by {}{}", grant.tool, place.unwrap_or_default())
+}
+
+/// Revokes a remembered answer and the user's equal rules. Returns descriptions of what was removed.
+pub fn revoke_rule(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec<String>> {
+    let parsed: Rule = rule.parse().map_err(|error: policy::Error| {
+        Failure::usage(error.to_string()).hint("docs/permissions.md describes the rules")
+    })?;
+    let mut gone = Vec::new();
+    if GrantFile::open(root, env)?.revoke(&parsed)? == RevokeOutcome::Removed {
+        gone.push("the remembered answer is gone".to_string());
+    }
+    let file = paths::user_config_file(env)?;
+    for word in ["allow", "ask", "deny"] {
+        let key = format!("permissions.{word}");
+        let rules = config::list(&file, &key)?;
+        let rest: Vec<String> = rules
+            .iter()
+            .filter(|known| **known != parsed.to_string())
+            .cloned()
+            .collect();
+        if rest.len() < rules.len() {
+            config::set(&file, &key, &toml::Value::from(rest).to_string())?;
+            gone.push(format!("removed from `{word}` in {}", paths::display_path(&file, env)));
+        }
+    }
+    if gone.is_empty() {
+        return Err(
+            Failure::usage(format!("`{rule}` is neither a remembered answer nor one of your rules"))
+                .hint("`hew permissions list` shows them"),
+        );
+    }
+    Ok(gone)
 }
 
 #[cfg(test)]

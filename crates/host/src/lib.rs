@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod acp_agents;
 pub mod atomic;
+pub mod attachments;
 pub mod code_search;
 pub mod config;
 pub mod confinement;
@@ -34,6 +35,7 @@ pub mod project_programs;
 pub mod redaction;
 pub mod replay;
 mod roots;
+mod session_flags;
 mod session_models;
 pub mod sessions;
 pub mod survival;
@@ -44,6 +46,8 @@ pub mod tools;
 pub mod trust;
 pub mod validate;
 mod web;
+
+pub use session_flags::SessionFlags;
 
 pub use open_session::{
     ClientServices, ModelOrigin, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources,

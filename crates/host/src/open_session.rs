@@ -54,11 +54,12 @@ pub enum SessionRef {
 }
 
 /// How a model was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ModelOrigin {
     /// For this run: modes do not change it.
     Requested,
     /// By the configuration: modes may have their own.
+    #[default]
     Configured,
 }
 

@@ -2,8 +2,9 @@
 
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
-use crate::paths;
 use crate::text::{line, now};
+use crate::{SessionFlags, paths, project};
+use review::{SessionAccess, SessionHistory};
 use session::{ItemId, NewSession, SessionId, SessionMeta, Store as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +49,29 @@ pub async fn find(store: &SqliteStore, id: Option<&str>, root: &Path) -> Result<
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Opens the history of a session, by default the newest of this project. Returns the warnings of its configuration, too.
+pub async fn open_history(
+    session: Option<&str>,
+    access: SessionAccess,
+    flags: &SessionFlags,
+    env: &ProcessEnv,
+) -> Result<(SessionHistory, Vec<String>)> {
+    let store = open_store(env)?;
+    let here = project::root(flags.directory.as_deref(), env)?;
+    let meta = find(&store, session.filter(|name| *name != "last"), &here).await?;
+    let root = match flags.directory {
+        Some(_) => here,
+        None => existing_root(&meta.root)?,
+    };
+    let root = root
+        .canonicalize()
+        .map_err(|error| Failure::file("open", &root, &error))?;
+    let loaded = flags.load_config(&root, env)?;
+    let limits = crate::checkpoint_limits(&loaded.config.checkpoints);
+    let history = SessionHistory::open(store, meta.id, root, limits, access).await?;
+    Ok((history, loaded.warnings))
 }
 
 /// The sessions with the most similar ids, or else the newest of the project, with their titles.

@@ -69,6 +69,19 @@ pub enum ConflictReason {
     VersionControl,
 }
 
+impl ConflictReason {
+    /// A short description.
+    pub fn describe(self) -> &'static str {
+        match self {
+            ConflictReason::Changed => "changed outside the session",
+            ConflictReason::Removed => "removed outside the session",
+            ConflictReason::Appeared => "created outside the session",
+            ConflictReason::NotStored => "an earlier version was not stored",
+            ConflictReason::VersionControl => "belongs to version control",
+        }
+    }
+}
+
 /// Moves that revert changes, the newest first.
 pub(crate) fn reverted<'a>(changes: impl DoubleEndedIterator<Item = &'a Change>) -> Vec<VersionMove> {
     let moves = changes.rev().map(|change| VersionMove {
@@ -158,6 +171,11 @@ impl RestoreConflict {
 }
 
 impl RestorePlan {
+    /// What the plan changes: `6 files removed, 1 file restored`.
+    pub fn summary(&self) -> String {
+        session::describe_restored(self.steps.iter().map(|step| (step.from.as_ref(), step.to.as_ref())))
+    }
+
     /// Adds the step and the conflict of one path.
     fn add_path(
         &mut self,

@@ -207,3 +207,8 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
         None => {}
     }
 }
+
+/// A count of things: `1 file`, `2 files`.
+pub fn plural(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

@@ -21,6 +21,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("composition", &["agent", "eval", "review", "toolbox"]),
     ("host", &["host"]),
     ("front ends", &["server", "tui"]),
+    ("backends", &["backends"]),
     ("binary", &["cli"]),
 ];
 

@@ -1,7 +1,7 @@
 //! Arguments of `hew acp` and `hew agents`.
 
 use crate::args::TurnArgs;
-use crate::config::{ConfigLayer, PermissionLevel};
+use crate::config::PermissionLevel;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Clone, Default, Args)]
@@ -18,15 +18,14 @@ pub(crate) struct AcpArgs {
 }
 
 impl AcpArgs {
-    /// The flags that set configuration keys.
-    pub(crate) fn layers(&self) -> Vec<ConfigLayer> {
-        let turn = TurnArgs {
-            model: self.model.clone(),
-            mode: self.mode.clone(),
+    /// The options of the turns of new sessions.
+    pub(crate) fn turn(self) -> TurnArgs {
+        TurnArgs {
+            model: self.model,
+            mode: self.mode,
             permission: self.permission,
             ..TurnArgs::default()
-        };
-        turn.layers()
+        }
     }
 }
 

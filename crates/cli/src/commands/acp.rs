@@ -1,11 +1,12 @@
 //! `hew acp`: sessions for an editor that speaks the Agent Client Protocol.
 
-use crate::acp_backend::AcpBackend;
+use super::session_flags;
 use crate::args::{AcpArgs, GlobalArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
+use backends::AcpBackend;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -42,7 +43,7 @@ fn runtime() -> std::io::Result<Runtime> {
 }
 
 async fn serve(args: AcpArgs, global: &GlobalArgs, env: &ProcessEnv, wire: &Handle) -> Result<ExitStatus> {
-    let home = AcpBackend::new(args, global.clone(), env.clone())?;
+    let home = AcpBackend::new(session_flags(&args.turn(), global)?, env.clone())?;
     server::acp::serve(Arc::new(home), wire, tokio::io::stdin(), tokio::io::stdout()).await;
     Ok(ExitStatus::Done)
 }

@@ -4,7 +4,6 @@ mod json;
 mod show;
 
 pub(crate) use json::json_schema;
-pub(crate) use show::status_word;
 
 use crate::args::{ChangesArgs, GlobalArgs};
 use crate::environment::ProcessEnv;

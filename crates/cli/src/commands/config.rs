@@ -8,8 +8,8 @@ use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::models::ModelRegistry;
 use crate::output::format::mask;
-use crate::tui_backend::{config_problems, open_editor};
 use crate::{atomic, output, paths, project};
+use backends::{config_problems, open_editor};
 use std::path::PathBuf;
 use toml::{Table, Value};
 

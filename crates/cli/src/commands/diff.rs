@@ -9,8 +9,8 @@ use crate::output;
 use crate::output::color::ColorMode;
 use crate::output::format::sanitise;
 use host::sessions::short_id;
-use review::diff::{ChangedPath, NetChange, PatchTarget, PathDiff, change_diff, session_diff};
-use review::{PathScope, SessionAccess, VersionContents};
+use review::diff::{ChangedPath, NetChange, PatchTarget, PathDiff, session_diff};
+use review::{PathScope, SessionAccess};
 use serde::Serialize;
 use session::{ChangeCount, FileKind, FileVersion};
 use std::io::IsTerminal;
@@ -94,11 +94,6 @@ pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv)
         ));
     }
     Ok(ExitStatus::Done)
-}
-
-/// A change as a patch, without colours.
-pub(super) fn change_as_patch(change: &session::Change, contents: &VersionContents) -> String {
-    plain_text(&change_diff(change, contents))
 }
 
 /// Takes the first argument as a session if it looks like an id and no such file exists.

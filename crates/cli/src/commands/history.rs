@@ -1,13 +1,12 @@
 //! Opens the history of a session, and prints plans that restore its files.
 
-use super::load_for;
-use crate::args::{GlobalArgs, RestoreArgs};
+use super::{session_flags, warn};
+use crate::args::{GlobalArgs, RestoreArgs, TurnArgs};
 use crate::environment::ProcessEnv;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
+use crate::output;
 use crate::output::format::sanitise;
-use crate::{output, project};
-use host::sessions::{existing_root, find, open_store};
-use review::{ConflictPolicy, ConflictReason, RestorePlan, SessionAccess, SessionHistory, step_verb};
+use review::{ConflictPolicy, RestorePlan, SessionAccess, SessionHistory, step_verb};
 use serde::Serialize;
 use session::{FileKind, FileVersion, ItemId, SessionId};
 use std::path::Path;
@@ -19,19 +18,10 @@ pub(super) async fn open_history(
     global: &GlobalArgs,
     env: &ProcessEnv,
 ) -> Result<SessionHistory> {
-    let store = open_store(env)?;
-    let here = project::root(global.cwd.as_deref(), env)?;
-    let meta = find(&store, session.filter(|name| *name != "last"), &here).await?;
-    let root = match &global.cwd {
-        Some(_) => here,
-        None => existing_root(&meta.root)?,
-    };
-    let root = root
-        .canonicalize()
-        .map_err(|error| Failure::file("open", &root, &error))?;
-    let config = load_for(root.clone(), global, env, Vec::new())?.config;
-    let limits = host::checkpoint_limits(&config.checkpoints);
-    Ok(SessionHistory::open(store, meta.id, root, limits, access).await?)
+    let flags = session_flags(&TurnArgs::default(), global)?;
+    let (history, warnings) = host::sessions::open_history(session, access, &flags, env).await?;
+    warn(&warnings);
+    Ok(history)
 }
 
 /// How to open a session for an operation.
@@ -110,7 +100,7 @@ impl RestoreReport<'_> {
         });
         let conflicts = plan.conflicts.iter().map(|conflict| ConflictJson {
             path: &conflict.path,
-            why: reason_text(conflict.reason),
+            why: conflict.reason.describe(),
         });
         RestoreJson {
             session: self.session.to_string(),
@@ -146,35 +136,7 @@ fn plan_text(plan: &RestorePlan) -> String {
     }
     for conflict in &plan.conflicts {
         let path = shown(&conflict.path, None);
-        text.push_str(&format!(
-            "{:<12} {path} ({})\n",
-            "conflict",
-            reason_text(conflict.reason)
-        ));
+        text.push_str(&format!("{:<12} {path} ({})\n", "conflict", conflict.reason.describe()));
     }
     text
-}
-
-fn reason_text(reason: ConflictReason) -> &'static str {
-    match reason {
-        ConflictReason::Changed => "changed outside the session",
-        ConflictReason::Removed => "removed outside the session",
-        ConflictReason::Appeared => "created outside the session",
-        ConflictReason::NotStored => "an earlier version was not stored",
-        ConflictReason::VersionControl => "belongs to version control",
-    }
-}
-
-/// What a plan changes: `6 files removed, 1 file restored`.
-pub(super) fn plan_summary(plan: &RestorePlan) -> String {
-    session::describe_restored(plan.steps.iter().map(|step| (step.from.as_ref(), step.to.as_ref())))
-}
-
-/// The paths with conflicts and their reasons.
-pub(super) fn conflict_list(plan: &RestorePlan) -> Vec<String> {
-    let describe = |conflict: &review::RestoreConflict| {
-        let path = sanitise(&conflict.path.display().to_string());
-        format!("{path}: {}", reason_text(conflict.reason))
-    };
-    plan.conflicts.iter().map(describe).collect()
 }

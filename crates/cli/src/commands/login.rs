@@ -9,7 +9,6 @@ use crate::failure::{Failure, Result};
 use crate::models::ModelRegistry;
 use crate::output;
 use crate::output::table::{self, ColumnAlign};
-use crate::paths;
 use host::accounts::{self, TokenStorage, provider_name};
 use host::confinement;
 use providers::sign_in::{BrowserSignIn, DeviceSignIn, SignInClient, SignInError, SignInTokens};
@@ -43,9 +42,9 @@ pub(super) async fn login(args: &LoginArgs, global: &GlobalArgs, env: &ProcessEn
         output::print_stderr(&format!("{terms}\n\n"));
     }
     let tokens = sign_in(args, &client, &root, &loaded.config, env).await;
-    let tokens = tokens.map_err(|error| failure(&title, &error))?;
+    let tokens = tokens.map_err(|error| accounts::sign_in_failure(&title, &error))?;
     let storage = args.file.then_some(TokenStorage::File);
-    let (tokens, kept) = keep(&client, tokens, &name, storage, env).await?;
+    let (tokens, kept) = accounts::store_sign_in(&client, tokens, &name, storage, env).await?;
     let user = tokens.user.map(|user| format!(" as {user}")).unwrap_or_default();
     output::print_stderr(&format!("signed in to {title}{user}; the tokens are in {kept}\n"));
     let model = models.provider(&name).and_then(|provider| provider.preset);
@@ -56,32 +55,6 @@ pub(super) async fn login(args: &LoginArgs, global: &GlobalArgs, env: &ProcessEn
         ));
     }
     Ok(ExitStatus::Done)
-}
-
-/// Stores the tokens of a sign-in; returns them and where they are.
-pub(crate) async fn keep(
-    client: &SignInClient,
-    tokens: SignInTokens,
-    name: &str,
-    storage: Option<TokenStorage>,
-    env: &ProcessEnv,
-) -> Result<(SignInTokens, String)> {
-    // The API may refuse an account that could sign in.
-    let tokens = match client.endpoints().exchange_url.is_empty() {
-        true => tokens,
-        false => client
-            .renew(&tokens, None)
-            .await
-            .map_err(|error| failure(name, &error))?,
-    };
-    let kept = match accounts::save(name, &tokens, storage, env).await? {
-        TokenStorage::Keyring => "the keyring".to_owned(),
-        TokenStorage::File => {
-            let file = paths::display_path(&paths::accounts_file(env)?, env);
-            format!("{file}, which only you can read")
-        }
-    };
-    Ok((tokens, kept))
 }
 
 /// Asks for a provider on a terminal.
@@ -153,18 +126,6 @@ async fn sign_in(
         started.page, started.user_code
     ));
     started.finish().await
-}
-
-/// The error of a sign-in for the user.
-pub(crate) fn failure(title: &str, error: &SignInError) -> Failure {
-    let failure = Failure::failed(format!("could not sign in to {title}: {error}"));
-    match error {
-        SignInError::Denied | SignInError::Expired | SignInError::Revoked => failure.hint("run the command again"),
-        SignInError::Callback(_) => failure.hint("`--device` signs in with a code instead"),
-        SignInError::Unreachable(_) => failure.hint("check the network and `proxy` in the configuration"),
-        SignInError::NoAccess(_) => failure.hint("check that the account has a subscription that includes it"),
-        SignInError::Refused { .. } | SignInError::Invalid(_) => failure,
-    }
 }
 
 pub(super) async fn logout(args: &LogoutArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {

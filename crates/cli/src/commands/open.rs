@@ -5,8 +5,8 @@ use crate::args::{DemoArgs, GlobalArgs, OpenArgs, RunArgs, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, FailureKind, Result};
-use crate::tui_backend::TuiBackend;
 use crate::{input, output, project};
+use backends::TuiBackend;
 use model::Message;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -76,12 +76,13 @@ pub(super) async fn show(
 ) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
     super::trust::ask_first(&root, env)?;
-    let config = super::load_silently(root.clone(), global, env, turn.layers())?.config;
-    let (theme, keys, problems) = crate::tui_backend::chosen(&config, env);
+    let flags = super::session_flags(&turn, global)?;
+    let config = flags.load_config(&root, env)?.config;
+    let (theme, keys, problems) = backends::chosen(&config, env);
     problems
         .iter()
         .for_each(|problem| output::print_stderr(&format!("warning: {problem}\n")));
-    let home = Arc::new(TuiBackend::new(root, turn, global.clone(), env.clone()));
+    let home = Arc::new(TuiBackend::new(root, flags, env.clone()));
     let options = Options {
         session: which,
         prompt: first,

@@ -11,10 +11,9 @@ use crate::output::format::plural;
 use crate::{output, paths, project};
 use host::permissions;
 use host::project_context::load_modes;
-use policy::{Action, Decision, Grants, Match, MatchMode, Policy, RevokeOutcome, Rule, RuleOrigin};
+use policy::{Action, Decision, Grants, Match, MatchMode, Policy, Rule, RuleOrigin};
 use serde_json::{Value, json};
 use session::GrantStore as _;
-use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
@@ -109,39 +108,9 @@ fn add(effect: RuleEffect, rule: &str, project: bool, global: &GlobalArgs, env: 
 
 fn revoke(rule: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
-    let gone = take_back(rule, &root, env)?;
+    let gone = grants::revoke_rule(rule, &root, env)?;
     output::print_stderr(&format!("{}\n", gone.join("\n")));
     Ok(ExitStatus::Done)
-}
-
-/// Revokes a remembered answer and the user's equal rules. Returns descriptions of what was removed.
-pub(crate) fn take_back(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec<String>> {
-    let parsed: Rule = rule.parse().map_err(wrong)?;
-    let mut gone = Vec::new();
-    if GrantFile::open(root, env)?.revoke(&parsed)? == RevokeOutcome::Removed {
-        gone.push("the remembered answer is gone".to_string());
-    }
-    let file = paths::user_config_file(env)?;
-    for word in ["allow", "ask", "deny"] {
-        let key = format!("permissions.{word}");
-        let rules = config::list(&file, &key)?;
-        let rest: Vec<String> = rules
-            .iter()
-            .filter(|known| **known != parsed.to_string())
-            .cloned()
-            .collect();
-        if rest.len() < rules.len() {
-            config::set(&file, &key, &toml::Value::from(rest).to_string())?;
-            gone.push(format!("removed from `{word}` in {}", paths::display_path(&file, env)));
-        }
-    }
-    if gone.is_empty() {
-        return Err(
-            Failure::usage(format!("`{rule}` is neither a remembered answer nor one of your rules"))
-                .hint("`hew permissions list` shows them"),
-        );
-    }
-    Ok(gone)
 }
 
 fn test_action(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {

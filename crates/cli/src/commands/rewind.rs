@@ -1,21 +1,20 @@
 //! `hew rewind`: moves a session back to an earlier item, with or without the files.
 
-use super::history::{PlanState, RestoreReport, access, conflict_list, conflict_policy, open_history, plan_summary};
-use super::undo::restore_open;
+use super::history::{PlanState, RestoreReport, access, conflict_policy, open_history};
 use crate::args::{GlobalArgs, RewindArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output;
 use crate::output::color::columns;
 use crate::output::format::{ago, line, now};
 use crate::output::table::{self, ColumnAlign};
+use backends::prompt_text;
 use host::sessions::{resume_command, short_id};
-use review::{ConflictPolicy, RewindFiles, RewindPlan, SessionAccess, SessionHistory, UndoOperation, prompts};
+use review::{RewindFiles, RewindPlan, SessionAccess, SessionHistory, prompts};
 use serde::Serialize;
-use session::{Body, ChangeCount, Item, ItemId, SessionId};
+use session::{Body, ChangeCount, Item, ItemId};
 use std::sync::Arc;
-use tui::{FileRestoreResult, RewindScope};
 
 pub(super) async fn rewind(args: &RewindArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (session, item) = match args.to.as_deref().map(|to| to.split_once('/').unwrap_or((to, ""))) {
@@ -62,7 +61,7 @@ async fn rewind_to(mut history: SessionHistory, to: ItemId, args: &RewindArgs) -
     if !going.json {
         let files = match args.no_files {
             true => "files are unchanged".into(),
-            false => plan_summary(&restored),
+            false => restored.summary(),
         };
         output::print_stderr(&format!(
             "rewound to {}; {files}\nto continue: {}; to return: hew rewind {}/{}\n",
@@ -73,61 +72,6 @@ async fn rewind_to(mut history: SessionHistory, to: ItemId, args: &RewindArgs) -
         ));
     }
     Ok(ExitStatus::Done)
-}
-
-/// Rewinds a session that is open in this process to before a prompt. Changes only the files; the owner of the session moves
-/// the conversation.
-pub(crate) async fn rewind_open_session(
-    session: SessionId,
-    prompt: ItemId,
-    parts: RewindScope,
-    policy: ConflictPolicy,
-    global: &GlobalArgs,
-    env: &ProcessEnv,
-) -> Result<FileRestoreResult> {
-    let done = |message, head, log_entry| FileRestoreResult::Done {
-        message,
-        head,
-        log_entry,
-    };
-    let history = open_history(Some(&session.to_string()), SessionAccess::Read, global, env).await?;
-    let items = history.items();
-    let at = items.iter().position(|item| item.id == prompt);
-    let at = at.ok_or_else(|| Failure::failed("the prompt is no longer part of this session"))?;
-    let text = line(prompt_text(&items[at]).trim(), 60);
-    let head = at
-        .checked_sub(1)
-        .and_then(|before| items.get(before))
-        .map(|item| item.id);
-    let (files, head) = match (parts, head) {
-        (RewindScope::Both, Some(head)) => (RewindFiles::Restore(policy), head),
-        (RewindScope::Conversation, Some(head)) => (RewindFiles::Keep, head),
-        (RewindScope::Conversation, None) => {
-            let message = format!("Rewound to before \"{text}\"; files are unchanged");
-            return Ok(done(message, None, None));
-        }
-        (RewindScope::Files, _) | (RewindScope::Both, None) => {
-            let Some(operation) = UndoOperation::undo_since(&history, prompt) else {
-                let message = format!("no file was changed since \"{text}\"");
-                return Ok(done(message, None, None));
-            };
-            return restore_open(operation, &history, policy, "Undid").await;
-        }
-    };
-    let plan = RewindPlan::new(&history, head, files).await?;
-    match plan.check() {
-        Ok(()) => {}
-        Err(review::Error::Conflicts(_)) => return Ok(FileRestoreResult::Conflicts(conflict_list(&plan.restore))),
-        Err(error) => return Err(error.into()),
-    }
-    let (restored, body) = plan.apply_in_open_session(&history)?;
-    let summary = match parts {
-        RewindScope::Conversation if body.is_some() => "files are unchanged; /undo reverts them".into(),
-        RewindScope::Conversation => "files are unchanged".into(),
-        RewindScope::Both | RewindScope::Files => plan_summary(&restored),
-    };
-    let message = format!("Rewound to before \"{text}\": {summary}");
-    Ok(done(message, Some(head), body))
 }
 
 /// A prompt in the output of `hew rewind SESSION --json`.
@@ -201,10 +145,4 @@ fn describe_head(items: &[Arc<Item>]) -> String {
         Some(text) if !text.trim().is_empty() => format!("“{}”", line(text.trim(), 60)),
         Some(_) | None => "this item".into(),
     }
-}
-
-fn prompt_text(item: &Item) -> String {
-    item.message()
-        .map(|message| session::user_text(message))
-        .unwrap_or_default()
 }

@@ -1,14 +1,14 @@
 //! `hew serve`: sessions for browsers and programs over HTTP.
 
 use super::signals::StopSignals;
-use crate::args::{GlobalArgs, ServeArgs, ServeCommand};
+use crate::args::{GlobalArgs, ServeArgs, ServeCommand, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output::format::{ago, now};
 use crate::output::table::{self, ColumnAlign};
-use crate::web_backend::{DeviceFiles, WebBackend};
 use crate::{atomic, output, paths, project};
+use backends::{DeviceFiles, WebBackend};
 use serde::{Deserialize, Serialize};
 use server::http::{DeviceRegistry, HttpServer, HttpSettings, SelfSigned, openapi_document, qr_rows, self_signed};
 use session::Time;
@@ -83,7 +83,8 @@ fn run(
         listener,
     };
     let (sessions, network) = (runtime()?, runtime()?);
-    let backend = WebBackend::new(root, global.clone(), env.clone(), sessions.handle().clone())?;
+    let flags = super::session_flags(&TurnArgs::default(), global)?;
+    let backend = WebBackend::new(root, flags, env.clone(), sessions.handle().clone())?;
     let server = HttpServer::new(settings, Arc::new(backend), Arc::clone(&devices));
     let file = folder.join("server.json");
     let about = ServerFile {

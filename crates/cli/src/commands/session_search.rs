@@ -4,8 +4,8 @@ use crate::args::{GlobalArgs, SessionsSearchArgs};
 use crate::environment::ProcessEnv;
 use crate::failure::Result;
 use crate::output::format::{ago, line, now, sanitise};
-use crate::output::markdown::{self, MarkdownDetail};
 use crate::{output, project};
+use backends::session_markdown::{self, MarkdownDetail};
 use host::sessions::short_id;
 use index::search::{IndexStamp, QueryScope, RankingSignals, SearchIndex, SearchQuery, Segment, SegmentBuilder};
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub(super) async fn search(
     let mut texts: HashMap<String, (&SessionMeta, String)> = HashMap::new();
     for meta in all.iter().take(MAX_SESSIONS) {
         let loaded = store.load(meta.id).await?;
-        let mut text = markdown::render(&loaded, &[], MarkdownDetail::Short, &|_| None);
+        let mut text = session_markdown::render(&loaded, &[], MarkdownDetail::Short, &|_| None);
         text.truncate(text.floor_char_boundary(MAX_TEXT));
         // The title takes the place of a file name.
         let title = meta.title.as_deref().unwrap_or("untitled").replace(['/', '.'], " ");

@@ -7,9 +7,9 @@ use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output::color::columns;
 use crate::output::format::{ago, dollars, line, now, plural, rfc3339, tokens};
-use crate::output::markdown::{self, MarkdownDetail};
 use crate::output::table::{self, ColumnAlign};
 use crate::{output, paths, project};
+use backends::session_markdown::{self, MarkdownDetail};
 use host::sessions::{find, short_id};
 use serde::Serialize;
 use session::{SessionMeta, Store};
@@ -40,7 +40,7 @@ pub(super) async fn sessions(
                 MarkdownDetail::Short
             };
             let subtasks = store.children(loaded.meta.id).await?;
-            let text = markdown::render(&loaded, &subtasks, detail, &|_| None);
+            let text = session_markdown::render(&loaded, &subtasks, detail, &|_| None);
             output::print_checked(&text)?;
         }
         Some(SessionsCommand::Export { id, format, output }) => {

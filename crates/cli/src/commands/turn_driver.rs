@@ -11,7 +11,7 @@ use crate::output::events::JsonEvent as Line;
 use crate::output::json::{JsonWriter, TurnResult};
 use crate::output::summary::FollowUpCommands;
 use crate::output::text::{AnswerDisplay, TextStyle, TextWriter};
-use crate::tui_backend::{Highlighter, version_text};
+use backends::{Highlighter, version_text};
 use host::sessions::{resume_command, short_id};
 use host::{RunningSession, SessionResources};
 use model::Message;

@@ -1,16 +1,15 @@
 //! `hew undo` and `hew redo`: reverts the file changes of turns, or applies them again.
 
-use super::history::{PlanState, RestoreReport, access, conflict_list, conflict_policy, open_history, plan_summary};
+use super::history::{PlanState, RestoreReport, access, conflict_policy, open_history};
 use crate::args::{GlobalArgs, RedoArgs, RestoreArgs, UndoArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::output::format::{line, now, plural};
+use crate::output::format::now;
+use backends::describe_turns;
 use host::sessions::short_id;
-use review::{ConflictPolicy, SessionAccess, SessionHistory, UndoOperation};
-use session::{RestoreKind, SessionId};
-use tui::FileRestoreResult;
+use review::{SessionHistory, UndoOperation};
 
 pub(super) async fn undo(args: &UndoArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let history = open_history(args.session.as_deref(), access(&args.going), global, env).await?;
@@ -22,46 +21,6 @@ pub(super) async fn redo(args: &RedoArgs, global: &GlobalArgs, env: &ProcessEnv)
     let history = open_history(args.session.as_deref(), access(&args.going), global, env).await?;
     let operation = UndoOperation::redo(&history, args.count as usize);
     run(operation, history, ("redo", "Redid"), &args.going).await
-}
-
-/// Undoes or redoes the last turn of a session that is open in this process.
-pub(crate) async fn restore_in_open_session(
-    kind: RestoreKind,
-    session: SessionId,
-    policy: ConflictPolicy,
-    global: &GlobalArgs,
-    env: &ProcessEnv,
-) -> Result<FileRestoreResult> {
-    let history = open_history(Some(&session.to_string()), SessionAccess::Read, global, env).await?;
-    let (operation, action, verb) = match kind {
-        RestoreKind::Undo => (UndoOperation::undo(&history, 1), "undo", "Undid"),
-        RestoreKind::Redo | RestoreKind::FilesKept => (UndoOperation::redo(&history, 1), "redo", "Redid"),
-    };
-    let operation = operation.ok_or_else(|| Failure::failed(format!("nothing to {action}")))?;
-    restore_open(operation, &history, policy, verb).await
-}
-
-/// Applies an undo or redo to the files of a session that is open in this process.
-pub(super) async fn restore_open(
-    operation: UndoOperation,
-    history: &SessionHistory,
-    policy: ConflictPolicy,
-    verb: &str,
-) -> Result<FileRestoreResult> {
-    let (plan, contents) = operation.plan(history, policy).await?;
-    match plan.check(policy).and_then(|()| plan.check_not_empty()) {
-        Ok(()) => {}
-        Err(review::Error::Conflicts(_)) => return Ok(FileRestoreResult::Conflicts(conflict_list(&plan))),
-        Err(error) => return Err(error.into()),
-    }
-    let turns = describe_turns(&operation);
-    let (plan, body) = operation.apply(history, plan, &contents)?;
-    let message = format!("{verb} {turns}: {}", plan_summary(&plan));
-    Ok(FileRestoreResult::Done {
-        message,
-        head: None,
-        log_entry: Some(body),
-    })
 }
 
 /// Applies and prints the plan, or only prints it for a dry run.
@@ -97,16 +56,9 @@ async fn run(
     let plan = operation.apply_and_record(&mut history, plan, &contents, now()).await?;
     report.print(&plan, PlanState::Applied)?;
     if !going.json {
-        output::print_stderr(&format!("{done} {turns}: {}\n", plan_summary(&plan)));
+        output::print_stderr(&format!("{done} {turns}: {}\n", plan.summary()));
     }
     Ok(ExitStatus::Done)
-}
-
-fn describe_turns(operation: &UndoOperation) -> String {
-    match operation.prompts().as_slice() {
-        [prompt] if !prompt.trim().is_empty() => format!("\"{}\"", line(prompt.trim(), 60)),
-        prompts => plural(prompts.len() as u64, "turn"),
-    }
 }
 
 #[cfg(test)]

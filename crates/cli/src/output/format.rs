@@ -4,7 +4,7 @@ use session::Time;
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) use host::text::{line, now, rfc3339};
-pub(crate) use tui::format::{dollars, duration, sanitise, tokens};
+pub(crate) use tui::format::{dollars, duration, plural, sanitise, tokens};
 
 /// How long ago something was: `just now`, `5 min ago`, `3 days ago`.
 pub(crate) fn ago(then: Time, now: Time) -> String {
@@ -42,11 +42,6 @@ pub(crate) fn wrap(text: &str, columns: usize) -> String {
         }
     }
     out
-}
-
-/// A count of things: `1 file`, `2 files`.
-pub(crate) fn plural(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How many columns a text takes.

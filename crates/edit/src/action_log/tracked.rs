@@ -15,6 +15,17 @@ pub enum FileStatus {
     Deleted,
 }
 
+impl FileStatus {
+    /// The name of the status.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileStatus::Created => "created",
+            FileStatus::Modified => "modified",
+            FileStatus::Deleted => "deleted",
+        }
+    }
+}
+
 /// One change to accept or reject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewHunk {

@@ -302,6 +302,14 @@ impl From<RulesFiles> for context::RulesFileSelection {
     }
 }
 
+impl EffortName {
+    /// The name in configuration files and on the command line.
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
 impl From<model::Effort> for EffortName {
     fn from(effort: model::Effort) -> Self {
         match effort {

@@ -3,6 +3,7 @@
 use super::git_binary;
 use crate::VersionContents;
 use session::{FileKind, FileVersion};
+use std::fmt;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -43,6 +44,19 @@ pub struct PathDiff {
     pub added: usize,
     /// Number of removed lines.
     pub removed: usize,
+}
+
+impl fmt::Display for PathDiff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patches = self
+            .patches
+            .iter()
+            .flat_map(|patch| patch.header.iter().chain(&patch.lines));
+        self.notes
+            .iter()
+            .chain(patches)
+            .try_for_each(|line| writeln!(f, "{line}"))
+    }
 }
 
 /// The patch of one file.

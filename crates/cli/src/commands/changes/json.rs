@@ -1,6 +1,5 @@
 //! The versioned JSON format of `hew changes --json`, documented in docs/json-changes.md.
 
-use super::show::status_word;
 use edit::HunkAuthors;
 use review::changes::{ChangeReview, HunkKind, PendingChanges, PendingContent, PendingFile, PendingHunk};
 use schemars::JsonSchema;
@@ -103,7 +102,7 @@ impl<'a> ChangedFileJson<'a> {
         };
         ChangedFileJson {
             path: file.path.display().to_string(),
-            status: status_word(file.status),
+            status: file.status.name(),
             added,
             removed,
             content,

@@ -48,12 +48,7 @@ impl ChangeListWriter<'_> {
         if !self.out.is_empty() {
             writeln!(self.out)?;
         }
-        write!(
-            self.out,
-            "{} {}",
-            paint.bold(&name),
-            paint.dim(status_word(file.status))
-        )?;
+        write!(self.out, "{} {}", paint.bold(&name), paint.dim(file.status.name()))?;
         match &file.content {
             PendingContent::Text => {
                 let counts = (paint.green(format!("+{added}")), paint.red(format!("-{removed}")));
@@ -177,15 +172,6 @@ fn span(first: usize, above: usize, count: usize) -> String {
         0 => format!("{},0", first.saturating_sub(1)),
         1 => format!("{first}"),
         count => format!("{first},{count}"),
-    }
-}
-
-/// The name of a file status.
-pub(crate) fn status_word(status: FileStatus) -> &'static str {
-    match status {
-        FileStatus::Created => "created",
-        FileStatus::Modified => "modified",
-        FileStatus::Deleted => "deleted",
     }
 }
 

@@ -2,11 +2,9 @@
 
 use super::backend_context::{BackendContext, boxed};
 use super::choices;
-use crate::commands::login;
 use crate::failure::{Failure, Result};
 use crate::keys::{self, SystemKeyring};
 use crate::models::ModelRegistry;
-use crate::output::format::duration;
 use crate::paths::display_path;
 use futures::future::FutureExt as _;
 use host::accounts;
@@ -16,6 +14,7 @@ use providers::presets::key_page;
 use providers::sign_in::DeviceSignIn;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tui::format::duration;
 use tui::{KeyStorage, PickerItem, ProviderAccess, ProviderRow, SignInPrompt};
 
 /// The time limit of a test.
@@ -133,14 +132,17 @@ pub(super) async fn sign_in(name: &str, here: BackendContext) -> Result<SignInPr
     let client = models.sign_in_client(name)?;
     let name = name.to_owned();
     let started = DeviceSignIn::start(&client).await;
-    let started = started.map_err(|error| login::failure(&name, &error))?;
+    let started = started.map_err(|error| accounts::sign_in_failure(&name, &error))?;
     Ok(SignInPrompt {
         page: started.page.clone(),
         code: started.user_code.clone(),
         finished: boxed(
             async move {
-                let tokens = started.finish().await.map_err(|error| login::failure(&name, &error))?;
-                let (_, kept) = login::keep(&client, tokens, &name, None, &here.env).await?;
+                let tokens = started
+                    .finish()
+                    .await
+                    .map_err(|error| accounts::sign_in_failure(&name, &error))?;
+                let (_, kept) = accounts::store_sign_in(&client, tokens, &name, None, &here.env).await?;
                 Ok(format!("signed in; the tokens are in {kept}"))
             }
             .boxed(),

@@ -9,7 +9,7 @@ use tui::{
 };
 
 /// Highlights source text.
-pub(crate) struct Highlighter;
+pub struct Highlighter;
 
 impl ProjectBackend for Highlighter {
     fn highlight(&self, language: &str, text: &str) -> Option<Vec<(Range<usize>, SyntaxToken)>> {

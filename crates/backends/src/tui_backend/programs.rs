@@ -83,7 +83,7 @@ pub(super) async fn edit(text: &str, here: &BackendContext) -> Result<String> {
 }
 
 /// Opens a file in the user's editor on the terminal and waits until it is closed.
-pub(crate) async fn open_editor(file: &Path, folder: &Path, env: &ProcessEnv) -> Result<()> {
+pub async fn open_editor(file: &Path, folder: &Path, env: &ProcessEnv) -> Result<()> {
     let (_, editor) = env.first(["VISUAL", "EDITOR"]).unwrap_or(("", "vi"));
     // The editor may have arguments, and the path may contain spaces.
     let line = format!("{editor} \"$1\"");

@@ -84,8 +84,8 @@ fn line(prompt: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::GlobalArgs;
     use crate::environment::ProcessEnv;
+    use host::SessionFlags;
 
     #[test]
     fn prompts_and_the_draft_are_stored_by_project() {
@@ -93,7 +93,7 @@ mod tests {
         let env = ProcessEnv::default().with("HEW_DATA_DIR", temp.path());
         let here = |root: &str| BackendContext {
             env: env.clone(),
-            global: GlobalArgs::default(),
+            flags: SessionFlags::default(),
             root: root.into(),
         };
         remember("one\nline", &here("/a"));
@@ -115,7 +115,7 @@ mod tests {
         let env = ProcessEnv::default().with("HEW_DATA_DIR", temp.path());
         let here = BackendContext {
             env,
-            global: GlobalArgs::default(),
+            flags: SessionFlags::default(),
             root: "/a".into(),
         };
         for number in 0..=MAX_LINES {

@@ -15,22 +15,22 @@ mod setup;
 mod sharing;
 mod themes;
 
-pub(crate) use highlighter::Highlighter;
-pub(crate) use programs::open_editor;
-pub(crate) use themes::chosen;
+pub use highlighter::Highlighter;
+pub use programs::open_editor;
+pub use themes::chosen;
 
-use crate::args::{GlobalArgs, TurnArgs};
-use crate::commands::{warn, with_set};
-use crate::config::{Config, LoadedConfig, PermissionLevel};
+use crate::config::{Config, EffortName, LoadedConfig, PermissionLevel};
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, FailureKind, Result};
 use crate::models::ModelRegistry;
-use crate::project;
+use crate::{print_warnings, project};
 use agent::{Approvals, Previews};
 use backend_context::{BackendContext, blocking, boxed, user_error};
 use futures::future::{BoxFuture, FutureExt as _};
 use host::sessions::{find, resume_command};
-use host::{ClientServices, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources};
+use host::{
+    ClientServices, RunningSession, SessionFlags, SessionProject, SessionRef, SessionRequest, SessionResources,
+};
 use model::Media;
 use open_sessions::OpenSessions;
 use session::{BlobId, Change, Command, FileVersion, Item, RequestRecord, SessionId, SessionMeta, Store as _};
@@ -55,9 +55,8 @@ const MAX_SHOWN_BYTES: usize = 2 << 20;
 
 /// The back end of the terminal front end. Clones share the session.
 #[derive(Clone)]
-pub(crate) struct TuiBackend {
+pub struct TuiBackend {
     here: BackendContext,
-    turn: TurnArgs,
     /// The open sessions.
     open: Arc<Mutex<OpenSessions>>,
     store: Arc<Mutex<Option<Arc<SqliteStore>>>>,
@@ -71,10 +70,9 @@ pub(crate) struct TuiBackend {
 
 impl TuiBackend {
     /// Creates the back end for a project.
-    pub(crate) fn new(root: PathBuf, turn: TurnArgs, global: GlobalArgs, env: ProcessEnv) -> Self {
+    pub fn new(root: PathBuf, flags: SessionFlags, env: ProcessEnv) -> Self {
         TuiBackend {
-            here: BackendContext { env, global, root },
-            turn,
+            here: BackendContext { env, flags, root },
             open: Arc::default(),
             store: Arc::default(),
             failed: Arc::default(),
@@ -84,7 +82,7 @@ impl TuiBackend {
     }
 
     /// Why the last session could not be opened.
-    pub(crate) fn open_failure(&self) -> Option<Failure> {
+    pub fn open_failure(&self) -> Option<Failure> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -127,14 +125,14 @@ fn open_store_once(slot: &Mutex<Option<Arc<SqliteStore>>>, env: &ProcessEnv) -> 
 
 impl SessionBackend for TuiBackend {
     fn open(&self, which: SessionTarget) -> BackendFuture<OpenedSession> {
-        let (BackendContext { env, global, root }, turn) = (self.here.clone(), self.turn.clone());
+        let BackendContext { env, flags, root } = self.here.clone();
         let (open, slot) = (Arc::clone(&self.open), Arc::clone(&self.store));
         let failed = Arc::clone(&self.failed);
         let running = open.lock().unwrap_or_else(PoisonError::into_inner).ids();
         let shared = (self.sharing == SessionSharing::On).then(|| self.clone());
         async move {
             let opened = match open_store_once(&slot, &env) {
-                Ok(store) => open_session(which, (root, &running), store, &turn, &global, &env).await,
+                Ok(store) => open_session(which, (root, &running), store, &flags, &env).await,
                 Err(failure) => Err(failure),
             };
             match opened {
@@ -162,7 +160,7 @@ impl SessionBackend for TuiBackend {
         let session = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
         async move {
             if let Some(session) = session {
-                warn(&session.close().await);
+                print_warnings(&session.close().await);
             }
         }
         .boxed()
@@ -298,7 +296,7 @@ impl ReviewBackend for TuiBackend {
 
     fn restore(&self, request: RestoreRequest, choice: ConflictChoice) -> BackendFuture<FileRestoreResult> {
         let (current, here) = (self.current(), self.here.clone());
-        boxed(async move { sessions::restore(request, choice, current?.1, &here.global, &here.env).await }.boxed())
+        boxed(async move { sessions::restore(request, choice, current?.1, &here.flags, &here.env).await }.boxed())
     }
 }
 
@@ -504,8 +502,7 @@ async fn open_session(
     which: SessionTarget,
     (root, running): (PathBuf, &[SessionId]),
     store: Arc<SqliteStore>,
-    turn: &TurnArgs,
-    global: &GlobalArgs,
+    flags: &SessionFlags,
     env: &ProcessEnv,
 ) -> Result<(OpenedSession, SessionResources)> {
     let mut warnings = Vec::new();
@@ -534,10 +531,10 @@ async fn open_session(
     let directory = if is_new {
         Some(root.as_path())
     } else {
-        global.cwd.as_deref()
+        flags.directory.as_deref()
     };
-    let flags = with_set(turn.layers(), global)?;
-    let mut project = SessionProject::load(reference, directory, turn.model_origin(), flags, env)?;
+    let layers = flags.layers.clone();
+    let mut project = SessionProject::load(reference, directory, flags.model_origin, layers, env)?;
     warnings.append(&mut project.loaded.warnings);
     let running = host::open(SessionRequest {
         project,
@@ -546,8 +543,8 @@ async fn open_session(
         approvals: Approvals::Ask,
         previews: Previews::Show,
         output_schema: None,
-        files: &turn.files,
-        model_origin: turn.model_origin(),
+        files: &flags.files,
+        model_origin: flags.model_origin,
         client: ClientServices::default(),
     })
     .await?;
@@ -600,7 +597,7 @@ fn opened_session(
         effort: config
             .effort
             .or(default_effort.map(Into::into))
-            .and_then(effort_name)
+            .map(EffortName::name)
             .unwrap_or_default(),
         rules: running
             .rules
@@ -630,15 +627,11 @@ fn opened_session(
 }
 
 /// All problems of the configuration, including those of the terminal front end.
-pub(crate) fn config_problems(loaded: &LoadedConfig, root: &Path, env: &ProcessEnv) -> Vec<String> {
+pub fn config_problems(loaded: &LoadedConfig, root: &Path, env: &ProcessEnv) -> Vec<String> {
     let mut problems = chosen(&loaded.config, env).2;
     problems.extend(host::validate::problems(loaded, root, env));
     problems.dedup();
     problems
-}
-
-fn effort_name(effort: crate::config::EffortName) -> Option<String> {
-    clap::ValueEnum::to_possible_value(&effort).map(|value| value.get_name().to_owned())
 }
 
 /// The open panels, then those that can be opened without a parameter.
@@ -692,7 +685,8 @@ fn sandbox_summary(config: &Config, permission: PermissionLevel) -> String {
     format!("{writes}, {network}")
 }
 
-pub(crate) async fn version_text(store: &SqliteStore, version: Option<FileVersion>) -> Option<String> {
+/// The text of a stored file version, if it is UTF-8 and not too large to show.
+pub async fn version_text(store: &SqliteStore, version: Option<FileVersion>) -> Option<String> {
     let id: BlobId = version?.content?;
     let bytes = store.get_blob(id).await.ok()??;
     let text = (bytes.len() <= MAX_SHOWN_BYTES).then(|| String::from_utf8(bytes.to_vec()).ok());

@@ -1,12 +1,10 @@
 //! Lists of sessions, and the changes and jobs of the open session.
 
-use crate::args::GlobalArgs;
-use crate::commands::changes::status_word;
-use crate::commands::{rewind, undo};
 use crate::environment::ProcessEnv;
 use crate::failure::Result;
-use crate::output::format::duration;
+use crate::restore::{restore_in_open_session, rewind_open_session};
 use edit::HunkAuthors;
+use host::SessionFlags;
 use host::sessions::existing_root;
 use review::changes::{ChangeReview, PendingContent, PendingFile, ReviewRequest};
 use review::{ConflictPolicy, PathScope};
@@ -15,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::SqliteStore;
 use toolbox::BackgroundJobs;
+use tui::format::duration;
 use tui::{
     ConflictChoice, FileRestoreResult, HunkDecision, JobRow, OperationResult, RestoreRequest, ReviewableFile,
     ReviewableHunk,
@@ -76,7 +75,7 @@ fn file_changes(file: &PendingFile) -> ReviewableFile {
     });
     ReviewableFile {
         path: file.path.clone(),
-        status: status_word(file.status).into(),
+        status: file.status.name().into(),
         no_diff_reason: why,
         hunks: hunks.collect(),
     }
@@ -87,7 +86,7 @@ pub(super) async fn restore(
     request: RestoreRequest,
     choice: ConflictChoice,
     session: SessionId,
-    global: &GlobalArgs,
+    flags: &SessionFlags,
     env: &ProcessEnv,
 ) -> Result<FileRestoreResult> {
     let policy = match choice {
@@ -96,10 +95,10 @@ pub(super) async fn restore(
         ConflictChoice::Overwrite => ConflictPolicy::Overwrite,
     };
     match request {
-        RestoreRequest::Undo => undo::restore_in_open_session(RestoreKind::Undo, session, policy, global, env).await,
-        RestoreRequest::Redo => undo::restore_in_open_session(RestoreKind::Redo, session, policy, global, env).await,
+        RestoreRequest::Undo => restore_in_open_session(RestoreKind::Undo, session, policy, flags, env).await,
+        RestoreRequest::Redo => restore_in_open_session(RestoreKind::Redo, session, policy, flags, env).await,
         RestoreRequest::Rewind { prompt, scope, .. } => {
-            rewind::rewind_open_session(session, prompt, scope, policy, global, env).await
+            rewind_open_session(session, prompt, scope, policy, flags, env).await
         }
     }
 }

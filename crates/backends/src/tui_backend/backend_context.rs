@@ -1,11 +1,10 @@
 //! The environment, the project and the flags of the back end.
 
-use crate::args::GlobalArgs;
-use crate::commands::load_silently;
 use crate::config::LoadedConfig;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use futures::future::{BoxFuture, FutureExt as _};
+use host::SessionFlags;
 use std::path::PathBuf;
 use tui::{BackendFuture, ErrorRecovery, UserError};
 
@@ -14,8 +13,8 @@ use tui::{BackendFuture, ErrorRecovery, UserError};
 pub(super) struct BackendContext {
     /// The environment.
     pub(super) env: ProcessEnv,
-    /// The global flags.
-    pub(super) global: GlobalArgs,
+    /// The flags of the front end.
+    pub(super) flags: SessionFlags,
     /// The project directory.
     pub(super) root: PathBuf,
 }
@@ -23,7 +22,7 @@ pub(super) struct BackendContext {
 impl BackendContext {
     /// Loads the configuration.
     pub(super) fn config(&self) -> Result<LoadedConfig> {
-        load_silently(self.root.clone(), &self.global, &self.env, Vec::new())
+        self.flags.load_config(&self.root, &self.env)
     }
 }
 

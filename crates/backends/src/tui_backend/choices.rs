@@ -3,11 +3,12 @@
 use super::backend_context::BackendContext;
 use crate::failure::Result;
 use crate::models::ModelRegistry;
-use crate::output::format::{line, tokens};
 use host::project_context::{self, load_modes};
+use host::text::line;
 use model::Info;
 use providers::discover;
 use std::collections::BTreeMap;
+use tui::format::tokens;
 use tui::{PickerItem, UsableModel};
 
 /// All models, the usable ones first.

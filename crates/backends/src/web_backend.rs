@@ -6,13 +6,13 @@ mod services;
 pub(crate) use services::{SessionOwner, WebServices};
 
 use crate::acp_backend::AcpBackend;
-use crate::args::{AcpArgs, ExportFormat, GlobalArgs, TurnArgs};
-use crate::commands::export;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
+use crate::session_export::{self, SessionFormat};
 use crate::tui_backend::{TuiBackend, version_text};
 use crate::{atomic, paths};
 use futures::future::{BoxFuture, FutureExt as _};
+use host::SessionFlags;
 use host::sessions::fork;
 use server::http::{
     DeviceStorage, FileTextsRow, OpenedWebSession, PublishedSession, SearchHit, SessionSettings, TokenSpan, WebError,
@@ -39,9 +39,9 @@ const MAX_SOCKET_PATH: usize = 103;
 
 /// The back end of the web server.
 #[derive(Clone)]
-pub(crate) struct WebBackend {
+pub struct WebBackend {
     root: PathBuf,
-    global: GlobalArgs,
+    flags: SessionFlags,
     env: ProcessEnv,
     store: Arc<SqliteStore>,
     /// Where sessions run.
@@ -52,27 +52,30 @@ pub(crate) struct WebBackend {
 
 impl WebBackend {
     /// The back end for sessions that run on this runtime.
-    pub(crate) fn new(root: PathBuf, global: GlobalArgs, env: ProcessEnv, runtime: Handle) -> Result<Self> {
+    pub fn new(root: PathBuf, flags: SessionFlags, env: ProcessEnv, runtime: Handle) -> Result<Self> {
         let store = host::sessions::open_store(&env)?;
         Ok(WebBackend {
             owner: SessionOwner::Server,
-            ..WebBackend::with_store(root, global, env, store, runtime)
+            ..WebBackend::with_store(root, flags, env, store, runtime)
         })
     }
 
     /// The back end for a session of the terminal.
     pub(crate) fn with_store(
         root: PathBuf,
-        global: GlobalArgs,
+        flags: SessionFlags,
         env: ProcessEnv,
         store: Arc<SqliteStore>,
         runtime: Handle,
     ) -> Self {
         // A stored session is opened in its own project.
-        let global = GlobalArgs { cwd: None, ..global };
+        let flags = SessionFlags {
+            directory: None,
+            ..flags
+        };
         WebBackend {
             root,
-            global,
+            flags,
             env,
             store,
             runtime,
@@ -95,8 +98,8 @@ impl WebBackend {
                 (root, SessionTarget::Named(id.to_string()))
             }
         };
-        let (global, env) = (self.global.clone(), self.env.clone());
-        let backend = TuiBackend::unshared(root, TurnArgs::default(), global, env, Arc::clone(&self.store));
+        let (flags, env) = (self.flags.clone(), self.env.clone());
+        let backend = TuiBackend::unshared(root, flags, env, Arc::clone(&self.store));
         let opened = backend.open(target).await.map_err(|error| WebError {
             message: error.message,
             hint: error.hint,
@@ -215,14 +218,14 @@ impl WebSessions for WebBackend {
     fn export(&self, session: SessionId, format: WebExportFormat) -> WebFuture<String> {
         let store = Arc::clone(&self.store);
         let format = match format {
-            WebExportFormat::Markdown => ExportFormat::Markdown,
-            WebExportFormat::Json => ExportFormat::Json,
+            WebExportFormat::Markdown => SessionFormat::Markdown,
+            WebExportFormat::Json => SessionFormat::Json,
         };
         async move {
             let loaded = store.load(session).await?;
             let records = store.request_records(session).await?;
             let subtasks = store.children(session).await?;
-            let text = export::render(&store, &loaded, &subtasks, &records, format).await;
+            let text = session_export::render(&store, &loaded, &subtasks, &records, format).await;
             text.map_err(web_error)
         }
         .boxed()
@@ -301,10 +304,10 @@ impl WebSessions for WebBackend {
     }
 
     fn serve_acp(&self, stream: DuplexStream) -> BoxFuture<'static, ()> {
-        let (global, env) = (self.global.clone(), self.env.clone());
+        let (flags, env) = (self.flags.clone(), self.env.clone());
         let wire = Handle::current();
         let task = self.runtime.spawn(async move {
-            match AcpBackend::new(AcpArgs::default(), global, env) {
+            match AcpBackend::new(flags, env) {
                 Ok(backend) => {
                     let (input, output) = tokio::io::split(stream);
                     server::acp::serve(Arc::new(backend), &wire, input, output).await;
@@ -376,11 +379,11 @@ pub(super) fn web_error(failure: Failure) -> WebError {
 }
 
 /// The file of paired devices.
-pub(crate) struct DeviceFiles(PathBuf);
+pub struct DeviceFiles(PathBuf);
 
 impl DeviceFiles {
     /// Devices in this file.
-    pub(crate) fn new(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         DeviceFiles(path)
     }
 }

@@ -2,11 +2,11 @@
 
 use super::backend_context::BackendContext;
 use super::{TuiBackend, files};
-use crate::args::{GlobalArgs, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::web_backend::{SessionOwner, WebBackend, WebServices, web_session};
 use futures::future::{BoxFuture, FutureExt as _};
+use host::SessionFlags;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use store::SqliteStore;
@@ -22,17 +22,11 @@ pub(super) enum SessionSharing {
 
 impl TuiBackend {
     /// Creates the back end of a session of the web server.
-    pub(crate) fn unshared(
-        root: PathBuf,
-        turn: TurnArgs,
-        global: GlobalArgs,
-        env: ProcessEnv,
-        store: Arc<SqliteStore>,
-    ) -> Self {
+    pub(crate) fn unshared(root: PathBuf, flags: SessionFlags, env: ProcessEnv, store: Arc<SqliteStore>) -> Self {
         TuiBackend {
             store: Arc::new(Mutex::new(Some(store))),
             sharing: SessionSharing::Off,
-            ..TuiBackend::new(root, turn, global, env)
+            ..TuiBackend::new(root, flags, env)
         }
     }
 
@@ -52,8 +46,8 @@ impl TuiBackend {
         let (Ok(store), Ok(runtime)) = (self.store(), tokio::runtime::Handle::try_current()) else {
             return opened;
         };
-        let BackendContext { env, global, root } = self.here.clone();
-        let sessions = WebBackend::with_store(root, global, env, store, runtime.clone());
+        let BackendContext { env, flags, root } = self.here.clone();
+        let sessions = WebBackend::with_store(root, flags, env, store, runtime.clone());
         let (commands, events) = (
             opened.commands.clone(),
             std::mem::replace(&mut opened.events, mpsc::channel(1).1),

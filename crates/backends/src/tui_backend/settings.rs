@@ -1,7 +1,6 @@
 //! Settings with their descriptions, and permission rules with their origins.
 
 use super::backend_context::BackendContext;
-use crate::commands::permissions::take_back;
 use crate::config::{self, ConfigOrigin, KeyRemoval};
 use crate::failure::Result;
 use crate::grants::{self, GrantFile};
@@ -95,7 +94,7 @@ pub(super) fn rules(here: &BackendContext, session: &[Grant]) -> Result<Vec<Perm
 
 /// Revokes a rule or a grant.
 pub(super) fn revoke(rule: &str, here: &BackendContext) -> Result<String> {
-    Ok(take_back(rule, &here.root, &here.env)?.join("; "))
+    Ok(grants::revoke_rule(rule, &here.root, &here.env)?.join("; "))
 }
 
 fn origin(origin: &ConfigOrigin, here: &BackendContext) -> String {

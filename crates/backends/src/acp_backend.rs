@@ -1,20 +1,18 @@
 //! The back end of the ACP server: opens sessions for editors and provides data about them.
 
-use crate::args::{AcpArgs, GlobalArgs};
-use crate::commands::{load_silently, warn, with_set};
 use crate::config::{Config, ConfigLayer, ConfigOrigin, LoadedConfig};
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, RecoveryAction, Result};
 use crate::models::ModelRegistry;
-use crate::output::format::line;
-use crate::project;
 use crate::tui_backend::version_text;
+use crate::{print_warnings, project};
 use ::mcp::{DefinitionError, McpDefinition, McpServers, McpTransport};
 use acp::schema::McpServer;
 use agent::{Approvals, Previews};
 use futures::future::{BoxFuture, FutureExt as _};
+use host::text::line;
 use host::{
-    ClientServices, ModelOrigin, RunningSession, SessionProject, SessionRef, SessionRequest, SessionResources,
+    ClientServices, RunningSession, SessionFlags, SessionProject, SessionRef, SessionRequest, SessionResources,
     mcp_servers, project_context,
 };
 use server::acp::{
@@ -33,24 +31,22 @@ use workspace::Workspace;
 const MAX_MODELS: usize = 100;
 
 /// The back end of the ACP server.
-pub(crate) struct AcpBackend(Arc<AcpBackendState>);
+pub struct AcpBackend(Arc<AcpBackendState>);
 
 struct AcpBackendState {
     env: ProcessEnv,
-    global: GlobalArgs,
-    args: AcpArgs,
+    flags: SessionFlags,
     store: Arc<SqliteStore>,
     open: Mutex<HashMap<SessionId, SessionResources>>,
 }
 
 impl AcpBackend {
     /// Creates the back end for all sessions of this process.
-    pub(crate) fn new(args: AcpArgs, global: GlobalArgs, env: ProcessEnv) -> Result<Self> {
+    pub fn new(flags: SessionFlags, env: ProcessEnv) -> Result<Self> {
         let store = host::sessions::open_store(&env)?;
         Ok(AcpBackend(Arc::new(AcpBackendState {
             env,
-            global,
-            args,
+            flags,
             store,
             open: Mutex::default(),
         })))
@@ -59,26 +55,19 @@ impl AcpBackend {
 
 impl AcpBackendState {
     /// The flags of the command line, with additional directories.
-    fn flags(&self, more: &[PathBuf]) -> Result<Vec<ConfigLayer>> {
-        let mut layers = self.args.layers();
+    fn layers(&self, more: &[PathBuf]) -> Vec<ConfigLayer> {
+        let mut layers = self.flags.layers.clone();
         if !more.is_empty() {
             let folders = more.iter().map(|folder| Value::String(folder.display().to_string()));
             let value = Value::Array(folders.collect());
             let origin = ConfigOrigin::Flag("additionalDirectories");
             layers.push(ConfigLayer::single(origin, &["roots".into()], value));
         }
-        with_set(layers, &self.global)
+        layers
     }
 
     fn load(&self, root: &Path) -> Result<LoadedConfig> {
-        load_silently(root.to_path_buf(), &self.global, &self.env, self.args.layers())
-    }
-
-    fn model_origin(&self) -> ModelOrigin {
-        match self.args.model {
-            Some(_) => ModelOrigin::Requested,
-            None => ModelOrigin::Configured,
-        }
+        self.flags.load_config(root, &self.env)
     }
 
     async fn open(&self, opening: OpenSessionRequest) -> Result<OpenedAcpSession, AcpError> {
@@ -94,8 +83,8 @@ impl AcpBackendState {
                 (SessionRef::Existing(Box::new(meta)), None)
             }
         };
-        let flags = self.flags(&opening.additional_roots).map_err(trouble)?;
-        let project = SessionProject::load(session, directory, self.model_origin(), flags, &self.env);
+        let layers = self.layers(&opening.additional_roots);
+        let project = SessionProject::load(session, directory, self.flags.model_origin, layers, &self.env);
         let project = project.map_err(trouble)?;
         check_ready(&project.loaded.config, &self.env).await?;
         self.start(opening, project).await.map_err(trouble)
@@ -112,7 +101,7 @@ impl AcpBackendState {
             previews: Previews::Show,
             output_schema: None,
             files: &[],
-            model_origin: self.model_origin(),
+            model_origin: self.flags.model_origin,
             client: ClientServices {
                 mcp: opening.mcp.into_iter().map(definition).collect(),
                 buffers: opening.buffers,
@@ -225,7 +214,7 @@ impl AcpSessions for AcpBackend {
     fn ready(&self) -> AcpFuture<()> {
         let home = Arc::clone(&self.0);
         async move {
-            let root = project::root(home.global.cwd.as_deref(), &home.env).map_err(trouble)?;
+            let root = project::root(home.flags.directory.as_deref(), &home.env).map_err(trouble)?;
             let loaded = home.load(&root).map_err(trouble)?;
             check_ready(&loaded.config, &home.env).await
         }
@@ -242,7 +231,7 @@ impl AcpSessions for AcpBackend {
         async move {
             let session = home.sessions().remove(&session);
             if let Some(session) = session {
-                warn(&session.close().await);
+                print_warnings(&session.close().await);
             }
         }
         .boxed()

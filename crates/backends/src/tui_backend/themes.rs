@@ -24,7 +24,7 @@ pub(crate) fn own(env: &ProcessEnv) -> BTreeMap<String, ThemeSpec> {
 }
 
 /// The configured theme and key bindings, and problems with them.
-pub(crate) fn chosen(config: &crate::config::Config, env: &ProcessEnv) -> (Option<Theme>, KeyMap, Vec<String>) {
+pub fn chosen(config: &crate::config::Config, env: &ProcessEnv) -> (Option<Theme>, KeyMap, Vec<String>) {
     let mut problems = Vec::new();
     let name = match env.get("NO_COLOR") {
         Some(_) => Some("plain"),

@@ -2,7 +2,6 @@
 
 use super::backend_context::BackendContext;
 use crate::failure::{Failure, Result};
-use crate::input;
 use host::program::run_program;
 use model::{Media, Part};
 use std::collections::BTreeSet;
@@ -80,7 +79,7 @@ pub(super) fn image(path: &str, here: &BackendContext) -> Result<Media> {
         (Some(rest), Some(home)) => home.join(rest),
         (Some(_), None) | (None, _) => here.root.join(path),
     };
-    match input::attach(&expanded)? {
+    match host::attachments::attach(&expanded)? {
         Part::Media(media) if media.mime.starts_with("image/") => Ok(media),
         _ => Err(Failure::usage(format!("{path} is not an image"))),
     }

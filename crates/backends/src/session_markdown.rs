@@ -1,10 +1,11 @@
 //! A session as Markdown, for people.
 
-use super::events::succeeded;
-use super::format::{dollars, rfc3339, tokens};
+use host::text::rfc3339;
 use model::{Block, Message, Part};
+use server::json_events::succeeded;
 use session::{Body, Change, LoadedSession, ReplyEnd, RestoreKind, SessionMeta, TodoStatus};
 use std::fmt::Write;
+use tui::format::{dollars, tokens};
 
 /// How much of a change is shown.
 const MOST_LINES: usize = 200;
@@ -12,7 +13,7 @@ const MOST_BYTES: usize = 16 * 1024;
 
 /// How much of a session is written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MarkdownDetail {
+pub enum MarkdownDetail {
     /// The conversation, and a line per tool call.
     Short,
     /// Thinking and tool results too.
@@ -20,7 +21,7 @@ pub(crate) enum MarkdownDetail {
 }
 
 /// A session as Markdown, with the names of its subtasks, and changes of files as `diff` shows them.
-pub(crate) fn render(
+pub fn render(
     loaded: &LoadedSession,
     subtasks: &[SessionMeta],
     detail: MarkdownDetail,

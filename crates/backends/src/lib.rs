@@ -1,0 +1,22 @@
+//! The backends of the front ends: what `tui` and `server` need from `host`, and sessions as documents.
+
+mod acp_backend;
+mod restore;
+pub mod session_export;
+pub mod session_markdown;
+mod tui_backend;
+mod web_backend;
+
+pub use acp_backend::AcpBackend;
+pub use restore::{describe_turns, prompt_text};
+pub use tui_backend::{Highlighter, TuiBackend, chosen, config_problems, open_editor, version_text};
+pub use web_backend::{DeviceFiles, WebBackend};
+
+use host::{atomic, config, environment, failure, grants, keys, models, paths, project};
+
+/// Prints the warnings of a closed session to stderr.
+fn print_warnings(warnings: &[String]) {
+    for warning in warnings {
+        eprintln!("warning: {}", tui::format::sanitise(warning));
+    }
+}
