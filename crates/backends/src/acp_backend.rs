@@ -75,7 +75,7 @@ impl AcpBackendState {
             AcpSessionTarget::New => (SessionRef::New, Some(opening.root.as_path())),
             AcpSessionTarget::Named(name) => {
                 let id: SessionId = name.parse().map_err(|_| missing(name))?;
-                let all = self.store.list(None).await.map_err(|error| trouble(error.into()))?;
+                let all = self.store.list(None).await.map_err(|error| acp_error(error.into()))?;
                 let meta = all
                     .into_iter()
                     .find(|meta| meta.id == id)
@@ -85,9 +85,9 @@ impl AcpBackendState {
         };
         let layers = self.layers(&opening.additional_roots);
         let project = SessionProject::load(session, directory, self.flags.model_origin, layers, &self.env);
-        let project = project.map_err(trouble)?;
+        let project = project.map_err(acp_error)?;
         check_ready(&project.loaded.config, &self.env).await?;
-        self.start(opening, project).await.map_err(trouble)
+        self.start(opening, project).await.map_err(acp_error)
     }
 
     async fn start(&self, opening: OpenSessionRequest, mut project: SessionProject) -> Result<OpenedAcpSession> {
@@ -113,7 +113,7 @@ impl AcpBackendState {
             commands,
             events,
             resources,
-            warnings: mut told,
+            warnings: mut notices,
             ..
         } = running;
         let (id, root) = (resources.id, resources.root.clone());
@@ -139,8 +139,8 @@ impl AcpBackendState {
                 })
                 .into(),
         };
-        told.extend(config_warnings);
-        told.extend(project::broad_project_warning(&root, &self.env));
+        notices.extend(config_warnings);
+        notices.extend(project::broad_project_warning(&root, &self.env));
         self.sessions().insert(id, resources);
         Ok(OpenedAcpSession {
             id,
@@ -151,7 +151,7 @@ impl AcpBackendState {
             modes,
             models,
             levels,
-            notices: told,
+            notices,
         })
     }
 
@@ -212,24 +212,24 @@ impl AcpSessions for AcpBackend {
     }
 
     fn ready(&self) -> AcpFuture<()> {
-        let home = Arc::clone(&self.0);
+        let backend = Arc::clone(&self.0);
         async move {
-            let root = project::root(home.flags.directory.as_deref(), &home.env).map_err(trouble)?;
-            let loaded = home.load(&root).map_err(trouble)?;
-            check_ready(&loaded.config, &home.env).await
+            let root = project::root(backend.flags.directory.as_deref(), &backend.env).map_err(acp_error)?;
+            let loaded = backend.load(&root).map_err(acp_error)?;
+            check_ready(&loaded.config, &backend.env).await
         }
         .boxed()
     }
 
     fn open(&self, opening: OpenSessionRequest) -> AcpFuture<OpenedAcpSession> {
-        let home = Arc::clone(&self.0);
-        async move { home.open(opening).await }.boxed()
+        let backend = Arc::clone(&self.0);
+        async move { backend.open(opening).await }.boxed()
     }
 
     fn close(&self, session: SessionId) -> BoxFuture<'static, ()> {
-        let home = Arc::clone(&self.0);
+        let backend = Arc::clone(&self.0);
         async move {
-            let session = home.sessions().remove(&session);
+            let session = backend.sessions().remove(&session);
             if let Some(session) = session {
                 print_warnings(&session.close().await);
             }
@@ -238,10 +238,14 @@ impl AcpSessions for AcpBackend {
     }
 
     fn list(&self, root: Option<PathBuf>) -> AcpFuture<Vec<SessionMeta>> {
-        let home = Arc::clone(&self.0);
+        let backend = Arc::clone(&self.0);
         async move {
             let root = root.map(|root| root.canonicalize().unwrap_or(root));
-            let mut all = home.store.list(root).await.map_err(|error| trouble(error.into()))?;
+            let mut all = backend
+                .store
+                .list(root)
+                .await
+                .map_err(|error| acp_error(error.into()))?;
             // A session without items has nothing to resume.
             all.retain(|meta| meta.parent.is_none() && meta.items > 0);
             Ok(all)
@@ -250,26 +254,26 @@ impl AcpSessions for AcpBackend {
     }
 
     fn delete(&self, session: SessionId) -> AcpFuture<()> {
-        let home = Arc::clone(&self.0);
+        let backend = Arc::clone(&self.0);
         async move {
-            let deleted = home.store.delete(session).await;
+            let deleted = backend.store.delete(session).await;
             deleted.map_err(|error| match error {
                 session::Error::Unknown(name) => missing(&name),
-                error => trouble(error.into()),
+                error => acp_error(error.into()),
             })
         }
         .boxed()
     }
 
     fn contents(&self, changes: Vec<Change>) -> AcpFuture<Vec<ChangeContents>> {
-        let home = Arc::clone(&self.0);
+        let backend = Arc::clone(&self.0);
         async move {
             let mut contents = Vec::new();
             for Change { path, before, after } in changes {
                 contents.push(ChangeContents {
                     path,
-                    before: version_text(&home.store, before).await,
-                    after: version_text(&home.store, after).await,
+                    before: version_text(&backend.store, before).await,
+                    after: version_text(&backend.store, after).await,
                 });
             }
             Ok(contents)
@@ -283,14 +287,14 @@ impl AcpSessions for AcpBackend {
             let location = Workspace::open(folder).and_then(|workspace| workspace.locate(&path));
             let text = location.and_then(|location| location.read_text());
             text.map(|text| text.content)
-                .map_err(|error| trouble(Failure::failed(error.to_string())))
+                .map_err(|error| acp_error(Failure::failed(error.to_string())))
         }
         .boxed()
     }
 
     fn commands(&self, session: SessionId) -> AcpFuture<Vec<SelectOption>> {
-        let home = Arc::clone(&self.0);
-        async move { home.commands(session).map_err(trouble) }.boxed()
+        let backend = Arc::clone(&self.0);
+        async move { backend.commands(session).map_err(acp_error) }.boxed()
     }
 
     fn resolve_command(&self, session: SessionId, command: Command) -> AcpFuture<Command> {
@@ -298,7 +302,7 @@ impl AcpSessions for AcpBackend {
         async move {
             mcp_servers::expand_prompt_command(servers.as_ref(), command)
                 .await
-                .map_err(trouble)
+                .map_err(acp_error)
         }
         .boxed()
     }
@@ -326,11 +330,11 @@ async fn check_ready(config: &Config, env: &ProcessEnv) -> Result<(), AcpError> 
     let models = ModelRegistry::new(config, env);
     let login = |failure| AcpError {
         kind: AcpErrorKind::Login,
-        ..trouble(failure)
+        ..acp_error(failure)
     };
     let main = models.main_model().await.map_err(|failure| match failure.recovery {
         RecoveryAction::Setup => login(failure),
-        RecoveryAction::None => trouble(failure),
+        RecoveryAction::None => acp_error(failure),
     })?;
     models.settings(&main.info).await.map(drop).map_err(login)
 }
@@ -378,7 +382,7 @@ fn definition(server: McpServer) -> McpDefinition {
     }
 }
 
-fn trouble(failure: Failure) -> AcpError {
+fn acp_error(failure: Failure) -> AcpError {
     AcpError {
         what: failure.message,
         hint: failure.hint,

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use tui::format::{dollars, tokens};
 
 /// How much of a change is shown.
-const MOST_LINES: usize = 200;
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_LINES: usize = 200;
+const MAX_BYTES: usize = 16 * 1024;
 
 /// How much of a session is written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,12 +74,12 @@ fn body(
             parts(out, message, detail)
         }
         Body::Reply { message, end, .. } => {
-            let said = message.parts.iter().any(|part| match part {
+            let has_text = message.parts.iter().any(|part| match part {
                 Part::Text { .. } | Part::Media(_) => true,
                 Part::Thinking { .. } => detail == MarkdownDetail::Full,
                 Part::ToolCall { .. } | Part::ToolResult { .. } => false,
             });
-            if said {
+            if has_text {
                 writeln!(out, "\n## hew\n")?;
                 parts(out, message, detail)?;
             }
@@ -198,9 +198,9 @@ fn cut(text: &str) -> String {
     let lines = text.lines().count();
     let mut kept: Vec<&str> = Vec::new();
     let mut bytes = 0;
-    for line in text.lines().take(MOST_LINES) {
+    for line in text.lines().take(MAX_LINES) {
         bytes += line.len() + 1;
-        if bytes > MOST_BYTES {
+        if bytes > MAX_BYTES {
             break;
         }
         kept.push(line);

@@ -489,16 +489,16 @@ impl SessionsListArgs {
 /// Parses the command line; prints `--help` itself.
 pub(crate) fn parse() -> Result<Cli> {
     // Words that are not Unicode are for the parser alone, which knows what may be a path.
-    let Ok(said) = std::env::args_os()
+    let Ok(arguments) = std::env::args_os()
         .skip(1)
         .map(OsString::into_string)
         .collect::<Result<Vec<_>, _>>()
     else {
         return Ok(Cli::parse());
     };
-    parse_args(said.clone()).map_err(|error| {
+    parse_args(arguments.clone()).map_err(|error| {
         // The rest is explained by the parser, which also answers `--help`.
-        usage_error::explain(&error, &said).unwrap_or_else(|| error.exit())
+        usage_error::explain(&error, &arguments).unwrap_or_else(|| error.exit())
     })
 }
 

@@ -13,14 +13,14 @@ const STDIN_NOTICE_DELAY: Duration = Duration::from_secs(1);
 
 /// The message, or `None` if there is no input.
 pub(crate) fn message(words: &[String], files: &[PathBuf]) -> Result<Option<Message>> {
-    let said = words.iter().filter(|word| *word != "-").map(String::as_str);
-    let said = said.collect::<Vec<_>>().join(" ");
+    let typed = words.iter().filter(|word| *word != "-").map(String::as_str);
+    let typed = typed.collect::<Vec<_>>().join(" ");
     let piped = if words.iter().any(|word| word == "-") || has_input() {
         read_stdin()?
     } else {
         String::new()
     };
-    let text = join(said.trim(), piped.trim_end_matches(['\n', '\r']));
+    let text = join(typed.trim(), piped.trim_end_matches(['\n', '\r']));
     let mut parts: Vec<Part> = files.iter().map(|file| attach(file)).collect::<Result<_>>()?;
     if !text.is_empty() {
         parts.insert(0, Part::text(text));
@@ -32,11 +32,11 @@ pub(crate) fn message(words: &[String], files: &[PathBuf]) -> Result<Option<Mess
 }
 
 /// The arguments and the piped input as one text.
-fn join(said: &str, piped: &str) -> String {
-    match (said.is_empty(), piped.trim().is_empty()) {
-        (_, true) => said.into(),
+fn join(typed: &str, piped: &str) -> String {
+    match (typed.is_empty(), piped.trim().is_empty()) {
+        (_, true) => typed.into(),
         (true, false) => piped.into(),
-        (false, false) => format!("{said}\n\n<stdin>\n{piped}\n</stdin>"),
+        (false, false) => format!("{typed}\n\n<stdin>\n{piped}\n</stdin>"),
     }
 }
 

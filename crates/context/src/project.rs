@@ -268,11 +268,7 @@ impl ProjectContext for DiskContext {
     }
 
     fn facts(&self, items: &[Arc<Item>], known: &DeliveredNotes) -> Vec<Fact> {
-        let fact = |name, value: String, told| Fact {
-            name,
-            value,
-            delivery: told,
-        };
+        let fact = |name, value: String, delivery| Fact { name, value, delivery };
         let date = jiff::Timestamp::now().strftime("%F (UTC)").to_string();
         let mut facts = vec![fact("Date", date, FactDelivery::OnChange)];
         facts.extend(self.git());

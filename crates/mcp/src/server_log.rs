@@ -94,9 +94,9 @@ mod tests {
     async fn lines_that_are_not_messages_are_logged_and_forwarded() {
         let log = ServerLog::default();
         let output: &[u8] = b"Server ready!\n{\"jsonrpc\": 1}\n\nmore\nlast";
-        let mut heard = LoggedReader::new(output, log.clone());
+        let mut reader = LoggedReader::new(output, log.clone());
         let mut all = Vec::new();
-        heard.read_to_end(&mut all).await.unwrap();
+        reader.read_to_end(&mut all).await.unwrap();
         assert_eq!(all, output);
         assert_eq!(log.text(), "(not a message) Server ready!\n(not a message) more\n");
         (0..1_000).for_each(|number| log.add(format!("{number} {}", "x".repeat(1_000))));

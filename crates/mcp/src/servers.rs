@@ -183,11 +183,11 @@ impl McpServers {
 
     fn create(&self, definition: McpDefinition) -> Arc<ManagedServer> {
         let (generation, moved) = (Arc::clone(&self.0.generation), Arc::clone(&self.0.moved));
-        let told = move || {
+        let on_change = move || {
             let now = generation.fetch_add(1, Ordering::AcqRel) + 1;
             moved.send_replace(now);
         };
-        ManagedServer::new(definition, Arc::clone(&self.0.env), Arc::new(told))
+        ManagedServer::new(definition, Arc::clone(&self.0.env), Arc::new(on_change))
     }
 
     fn bump_generation(&self) {

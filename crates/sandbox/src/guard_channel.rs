@@ -138,7 +138,7 @@ impl GuardChannel {
 }
 
 impl From<&[u8]> for GuardReport {
-    fn from(told: &[u8]) -> Self {
+    fn from(bytes: &[u8]) -> Self {
         let mut testimony = Self {
             status: ProcessStatus::Unknown,
             left: false,
@@ -146,7 +146,7 @@ impl From<&[u8]> for GuardReport {
             report: None,
             undone: Vec::new(),
         };
-        for record in GuardRecord::decode(told) {
+        for record in GuardRecord::decode(bytes) {
             match record {
                 GuardRecord::Enforced(report) => testimony.report = Some(report),
                 GuardRecord::Failed(why) => {

@@ -152,7 +152,7 @@ impl Process {
             None => (self.status(status), self.is_group_alive()),
         };
         let output = self.capture.take().map(OutputCapture::finish).unwrap_or_default();
-        let told = self.guarded.as_mut().zip(testimony);
+        let guarded = self.guarded.as_mut().zip(testimony);
         ProcessExit {
             status,
             duration: at.duration_since(self.started),
@@ -161,7 +161,8 @@ impl Process {
             } else {
                 LeftoverProcesses::None
             },
-            confinement: told.and_then(|(guarded, testimony)| guarded.confinement_result(testimony, status, &output)),
+            confinement: guarded
+                .and_then(|(guarded, testimony)| guarded.confinement_result(testimony, status, &output)),
             output,
         }
     }

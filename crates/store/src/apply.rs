@@ -26,13 +26,9 @@ const RENEW_AGE: Duration = Duration::from_secs(60 * 60);
 pub(crate) fn apply(connection: &Connection, write: &Write, path: &Path) -> Result<(), StoreError> {
     match write {
         Write::Create(new) => create(connection, new, path),
-        Write::Append {
-            session,
-            item,
-            queued: heard,
-        } => {
+        Write::Append { session, item, queued } => {
             append(connection, *session, item, path)?;
-            match heard {
+            match queued {
                 Some(waiting) => Ok(queued_prompts::remove(connection, *session, *waiting)?),
                 None => Ok(()),
             }

@@ -103,11 +103,11 @@ impl ParsedRequest {
 
     /// The last text of the user.
     pub fn last_user_text(&self) -> &str {
-        let said = |message: &&Message| message.role == Role::User && !message.text.is_empty();
+        let has_user_text = |message: &&Message| message.role == Role::User && !message.text.is_empty();
         self.messages
             .iter()
             .rev()
-            .find(said)
+            .find(has_user_text)
             .map_or("", |message| &message.text)
     }
 

@@ -208,13 +208,13 @@ fn figures(
             .iter()
             .map(|call| bytes(&call.name) + bytes(&call.arguments))
             .sum::<u64>();
-    let told = turn.usage;
-    let reasoning = told.reasoning.unwrap_or(reasoning);
+    let usage = turn.usage;
+    let reasoning = usage.reasoning.unwrap_or(reasoning);
     TokenCounts {
-        input: told.input.unwrap_or(counted.input),
-        read: told.cache_read.unwrap_or(counted.read),
-        write: told.cache_write.unwrap_or(counted.write),
-        output: told.output.unwrap_or(reasoning + tokens(spoken).max(1)),
+        input: usage.input.unwrap_or(counted.input),
+        read: usage.cache_read.unwrap_or(counted.read),
+        write: usage.cache_write.unwrap_or(counted.write),
+        output: usage.output.unwrap_or(reasoning + tokens(spoken).max(1)),
         reasoning,
     }
 }

@@ -165,8 +165,8 @@ impl Tmux {
         if status.success() {
             return Ok(String::from_utf8_lossy(&stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&stderr).into_owned();
-        Err(failed(std::io::Error::other(said)))
+        let message = String::from_utf8_lossy(&stderr).into_owned();
+        Err(failed(std::io::Error::other(message)))
     }
 }
 

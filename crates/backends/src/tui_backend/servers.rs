@@ -37,14 +37,14 @@ fn code(status: lsp::LspServerStatus) -> ServerRow {
         _ => ServerHealth::Bad,
     };
     let memory = status.memory.map(|bytes| format!("{} MB of memory", bytes >> 20));
-    let said = status.stderr.lines().map(str::to_owned);
+    let stderr_lines = status.stderr.lines().map(str::to_owned);
     ServerRow {
         kind: "LSP".into(),
         name: status.name,
         details: [status.root.display().to_string()]
             .into_iter()
             .chain(memory)
-            .chain(said)
+            .chain(stderr_lines)
             .collect(),
         state: status.state,
         health,

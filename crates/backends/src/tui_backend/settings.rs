@@ -18,11 +18,11 @@ pub(super) fn settings(here: &BackendContext) -> Result<Vec<SettingRow>> {
     let mut all = Vec::new();
     collect(&schema, &schema, "", &mut all);
     let leaves = loaded.values().into_iter();
-    let mut said: BTreeMap<String, (String, String)> = leaves
+    let mut configured: BTreeMap<String, (String, String)> = leaves
         .map(|leaf| (leaf.key, (leaf.value.to_string(), origin(&leaf.origin, here))))
         .collect();
     for setting in &mut all {
-        (setting.value, setting.origin) = said
+        (setting.value, setting.origin) = configured
             .remove(&setting.key)
             .unwrap_or_else(|| (String::new(), "not set".into()));
     }

@@ -144,8 +144,8 @@ impl TurnArgs {
 }
 
 /// Paths relative to the working directory of the process.
-fn folders(said: &[PathBuf]) -> Value {
-    let absolute = said
+fn folders(paths: &[PathBuf]) -> Value {
+    let absolute = paths
         .iter()
         .map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
     Value::Array(

@@ -6,18 +6,18 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 /// The position of the task among the arguments. A single word is treated as a misspelt command.
-pub(super) fn task(error: &Error, said: &[String], has_task: bool) -> Option<usize> {
+pub(super) fn task(error: &Error, arguments: &[String], has_task: bool) -> Option<usize> {
     let word = unknown_word(error)?;
     let is_task = has_task || word.contains(char::is_whitespace);
-    let is_plain = !word.starts_with('-') && !said.iter().any(|other| other == "--");
-    let at = said.iter().position(|other| other == word)?;
-    (is_task && is_plain && is_at_the_top(word, said)).then_some(at)
+    let is_plain = !word.starts_with('-') && !arguments.iter().any(|other| other == "--");
+    let at = arguments.iter().position(|other| other == word)?;
+    (is_task && is_plain && is_at_the_top(word, arguments)).then_some(at)
 }
 
 /// The error for an unknown command; `None` for other errors, which clap explains.
-pub(super) fn explain(error: &Error, said: &[String]) -> Option<Failure> {
+pub(super) fn explain(error: &Error, arguments: &[String]) -> Option<Failure> {
     let word = unknown_word(error)?;
-    let is_at_the_top = is_at_the_top(word, said);
+    let is_at_the_top = is_at_the_top(word, arguments);
     if word.starts_with('-') {
         let is_prompt = matches!(word, "-p" | "--prompt" | "--print") && is_at_the_top;
         return is_prompt.then(|| Failure::usage(format!("there is no flag `{word}`")).hint(run("…")));
@@ -26,7 +26,7 @@ pub(super) fn explain(error: &Error, said: &[String]) -> Option<Failure> {
         return None;
     }
     let definition = super::definition();
-    let (path, within) = within(&definition, word, said);
+    let (path, within) = within(&definition, word, arguments);
     let names = within.get_subcommands().map(Command::get_name);
     let failure = Failure::usage(format!("there is no command `{path} {word}`"));
     Some(
@@ -58,17 +58,18 @@ fn run(task: &str) -> String {
 }
 
 /// Whether no command precedes this word.
-fn is_at_the_top(word: &str, said: &[String]) -> bool {
+fn is_at_the_top(word: &str, arguments: &[String]) -> bool {
     let definition = super::definition();
     let is_command = |word: &String| definition.find_subcommand(word).is_some();
-    said.iter()
+    arguments
+        .iter()
         .take_while(|other| *other != word)
         .all(|before| !is_command(before))
 }
 
 /// The command that contains the word, and its name.
-fn within<'a>(top: &'a Command, word: &str, said: &[String]) -> (String, &'a Command) {
-    let before = said.iter().take_while(|other| *other != word);
+fn within<'a>(top: &'a Command, word: &str, arguments: &[String]) -> (String, &'a Command) {
+    let before = arguments.iter().take_while(|other| *other != word);
     before.fold(("hew".to_owned(), top), |(path, command), word| {
         match command.find_subcommand(word) {
             Some(below) => (format!("{path} {}", below.get_name()), below),
@@ -90,9 +91,9 @@ mod tests {
     use super::super::parse_args;
 
     fn hint(words: &[&str]) -> Option<String> {
-        let said: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        let error = parse_args(said.clone()).unwrap_err();
-        super::explain(&error, &said).map(|failure| failure.hint.unwrap())
+        let arguments: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        let error = parse_args(arguments.clone()).unwrap_err();
+        super::explain(&error, &arguments).map(|failure| failure.hint.unwrap())
     }
 
     #[test]

@@ -66,8 +66,8 @@ async fn test(agents: &AcpAgents, name: Option<&str>, prompt: Option<&str>, json
         };
         well = well && about.is_ok() && !matches!(answer, Some(Err(_)));
         match json {
-            true => all.push(described(&name, &about, answer.as_ref())),
-            false => output::print_checked(&told(&name, &about, answer.as_ref()))?,
+            true => all.push(agent_json(&name, &about, answer.as_ref())),
+            false => output::print_checked(&agent_text(&name, &about, answer.as_ref()))?,
         }
     }
     if json {
@@ -96,7 +96,7 @@ async fn ask(agents: &AcpAgents, name: &str, prompt: &str) -> Result<String, Str
     Ok(answer)
 }
 
-fn told(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> String {
+fn agent_text(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> String {
     let mut text = match about {
         Ok(about) => {
             let mut text = format!("{name}: {}\n", about.name);
@@ -118,7 +118,7 @@ fn told(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Resul
     text
 }
 
-fn described(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> Value {
+fn agent_json(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> Value {
     let answered = answer.and_then(|answer| answer.as_ref().ok());
     let failed = match (about, answer) {
         (Err(fault), _) => Some(fault.to_string()),

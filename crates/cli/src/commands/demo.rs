@@ -122,14 +122,14 @@ async fn work(project: &Path, folder: &Path, server: &Server, env: &ProcessEnv) 
         message: Message::user(story::TASK),
         delivery: Delivery::Queue,
     };
-    let told = RunReporting {
+    let reporting = RunReporting {
         json: false,
         quiet: false,
         resumed: false,
         root: project,
         prefix: &format!("HEW_DATA_DIR={} ", folder.join("data").display()),
     };
-    Ok((turn_driver::drive(session, command, None, &told, env).await?, id))
+    Ok((turn_driver::drive(session, command, None, &reporting, env).await?, id))
 }
 
 fn config(server: &Server) -> Config {

@@ -90,8 +90,9 @@ fn servers(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Optio
         confinement: confined.as_ref(),
         ..place(root, loaded, env)
     };
-    let (servers, told) = mcp_servers::servers(place, NotificationSender::none(), None, None)?;
-    told.iter()
+    let (servers, server_text) = mcp_servers::servers(place, NotificationSender::none(), None, None)?;
+    server_text
+        .iter()
         .for_each(|text| output::print_stderr(&format!("warning: {text}\n")));
     Ok((!servers.status().is_empty()).then_some(servers))
 }
@@ -265,13 +266,13 @@ async fn test(name: Option<&str>, json: bool, global: &GlobalArgs, env: &Process
     if json {
         output::print_checked(&output::pretty(&rows)?)?;
     } else {
-        output::print_checked(&rows.iter().map(told).collect::<String>())?;
+        output::print_checked(&rows.iter().map(server_text).collect::<String>())?;
     }
     Ok(if failed { ExitStatus::Failed } else { ExitStatus::Done })
 }
 
 /// A server as text.
-fn told(row: &McpServerJson) -> String {
+fn server_text(row: &McpServerJson) -> String {
     let mut text = match &row.problem {
         Some(problem) => return format!("{}: {problem}\n", row.name),
         None => format!("{}: {}\n", row.name, row.title.as_deref().unwrap_or("it answers")),

@@ -94,7 +94,7 @@ fn heading(origin: RuleOrigin) -> &'static str {
 }
 
 fn add(effect: RuleEffect, rule: &str, project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
-    let rule: Rule = rule.parse().map_err(wrong)?;
+    let rule: Rule = rule.parse().map_err(invalid_rule)?;
     let file = target(project, global, env)?;
     let key = format!("permissions.{}", effect.word());
     let mut rules = config::list(&file, &key)?;
@@ -121,7 +121,7 @@ fn test_action(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, e
     let kept = GrantFile::open(&root, env)?.current();
     kept.iter().for_each(|grant| grants.add(grant.clone()));
     permissions.grants = Arc::new(grants);
-    let action = Action::parse(&test.deed.join(" "), &permissions.project).map_err(wrong)?;
+    let action = Action::parse(&test.deed.join(" "), &permissions.project).map_err(invalid_rule)?;
     let name = test.mode.as_deref().unwrap_or(&loaded.config.mode);
     let mode = load_modes(&root, loaded.trust, env).choose(name, &[])?;
     let tool = test.tool.as_deref().unwrap_or(usual_tool(&action));
@@ -176,7 +176,7 @@ fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
                 .iter()
                 .any(|simple| rule.matches_command(tool, simple, reading) != Match::No)
     };
-    let mut told = Vec::new();
+    let mut matching = Vec::new();
     for layer in permissions.rules.iter() {
         let [deny, ask, allow] = layer.rules();
         for (word, rules, reading) in [
@@ -185,15 +185,15 @@ fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
             ("allow", allow, MatchMode::Narrow),
         ] {
             let about = rules.iter().filter(|rule| is_about(rule, reading));
-            told.extend(about.map(|rule| format!("{}: {word} {rule}", heading(layer.origin()))));
+            matching.extend(about.map(|rule| format!("{}: {word} {rule}", heading(layer.origin()))));
         }
     }
     let granted = permissions
         .grants
         .iter()
         .filter(|grant| is_about(&grant.rule, MatchMode::Narrow));
-    told.extend(granted.map(|grant| format!("remembered: {}", grants::describe(grant))));
-    told
+    matching.extend(granted.map(|grant| format!("remembered: {}", grants::describe(grant))));
+    matching
 }
 
 /// The tool that usually does such a thing.
@@ -217,7 +217,7 @@ fn target(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<std::p
     Ok(project::config_file(&root).unwrap_or_else(|| root.join(".hew").join("config.toml")))
 }
 
-fn wrong(error: policy::Error) -> Failure {
+fn invalid_rule(error: policy::Error) -> Failure {
     Failure::usage(error.to_string()).hint("docs/permissions.md describes the rules")
 }
 

@@ -107,7 +107,7 @@ async fn open_and_drive(
             )),
         );
     }
-    let told = RunReporting {
+    let reporting = RunReporting {
         json: turn.json,
         quiet: turn.quiet,
         resumed,
@@ -116,5 +116,5 @@ async fn open_and_drive(
     };
     let servers = session.resources.mcp_servers.as_ref();
     let command = host::mcp_servers::expand_prompt_command(servers, command).await?;
-    turn_driver::drive(session, command, expected, &told, env).await
+    turn_driver::drive(session, command, expected, &reporting, env).await
 }

@@ -45,7 +45,7 @@ impl Drop for RemoveFile {
 pub(super) fn serve(args: ServeArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let folder = paths::data_dir(env)?.join("serve");
     let stored = DeviceRegistry::load(Box::new(DeviceFiles::new(folder.join("devices.json"))));
-    let devices = stored.map_err(|error| Failure::failed(format!("cannot read the devices: {error}")))?;
+    let devices = stored.map_err(|error| Failure::failed(format!("start_failure read the devices: {error}")))?;
     match &args.command {
         None => run(args, global, env, Arc::new(devices), &folder),
         Some(ServeCommand::Link) => link(&devices, &folder),
@@ -68,7 +68,7 @@ fn run(
 ) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
     let listener = listen(&args.listen)?;
-    let address = listener.local_addr().map_err(|error| cannot(&error))?;
+    let address = listener.local_addr().map_err(|error| start_failure(&error))?;
     let tls = certificate(&args, address, folder)?;
     let base_url = base_url(&args, address, tls.is_some())?;
     let settings = HttpSettings {
@@ -103,7 +103,7 @@ fn run(
         network.shutdown_background();
         served
     });
-    let thread = thread.map_err(|error| cannot(&error))?;
+    let thread = thread.map_err(|error| start_failure(&error))?;
     let exit = sessions.block_on(async {
         let mut signals = StopSignals::listen();
         let mut ended = ended;
@@ -125,18 +125,18 @@ fn run(
     if exit == ExitStatus::Failed
         && let Ok(Err(error)) = thread.join()
     {
-        return Err(cannot(&error));
+        return Err(start_failure(&error));
     }
     Ok(exit)
 }
 
 fn runtime() -> Result<Runtime> {
     let built = Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| cannot(&error))
+    built.map_err(|error| start_failure(&error))
 }
 
-fn cannot(error: &std::io::Error) -> Failure {
-    Failure::failed(format!("cannot start the server: {error}"))
+fn start_failure(error: &std::io::Error) -> Failure {
+    Failure::failed(format!("start_failure start the server: {error}"))
 }
 
 fn listen(address: &str) -> Result<TcpListener> {
@@ -156,7 +156,7 @@ fn listen(address: &str) -> Result<TcpListener> {
                 std::thread::sleep(PORT_RETRY);
             }
             Err(error) => {
-                return Err(Failure::failed(format!("cannot listen on {address}: {error}"))
+                return Err(Failure::failed(format!("start_failure listen on {address}: {error}"))
                     .hint("choose another port with --listen 127.0.0.1:PORT; port 0 takes a free one"));
             }
         }
@@ -284,7 +284,7 @@ fn announce(base_url: &str, tls: Option<&SelfSigned>, devices: &DeviceRegistry) 
 /// A new pairing link as text, with a QR code on a terminal.
 fn new_link(base_url: &str, devices: &DeviceRegistry) -> Result<String> {
     let created = devices.create_code();
-    let (code, _) = created.map_err(|error| Failure::failed(format!("cannot store a pairing code: {error}")))?;
+    let (code, _) = created.map_err(|error| Failure::failed(format!("start_failure store a pairing code: {error}")))?;
     let url = format!("{base_url}/pair?code={code}");
     let mut text = format!("Pair a device (valid once, for 10 minutes): {url}\n");
     if std::io::stdout().is_terminal() {
@@ -327,7 +327,7 @@ fn link(devices: &DeviceRegistry, folder: &Path) -> Result<ExitStatus> {
 
 fn token(devices: &DeviceRegistry, name: &str) -> Result<ExitStatus> {
     let created = devices.create_token(name);
-    let device = created.map_err(|error| Failure::failed(format!("cannot store the token: {error}")))?;
+    let device = created.map_err(|error| Failure::failed(format!("start_failure store the token: {error}")))?;
     output::print_checked(&format!("{}\n", device.token))?;
     output::print_stderr(&format!(
         "The token is not shown again; `hew serve revoke {}` revokes it.\n",
@@ -371,7 +371,7 @@ fn list(devices: &DeviceRegistry, json: bool) -> Result<ExitStatus> {
 
 fn revoke(devices: &DeviceRegistry, id: &str) -> Result<ExitStatus> {
     let revoked = devices.revoke(id);
-    match revoked.map_err(|error| Failure::failed(format!("cannot store the devices: {error}")))? {
+    match revoked.map_err(|error| Failure::failed(format!("start_failure store the devices: {error}")))? {
         true => {
             output::print_stderr(&format!("revoked {id}\n"));
             Ok(ExitStatus::Done)

@@ -95,7 +95,7 @@ impl UrlLoader for NoRemoteSchemas {
 }
 
 /// The errors with their locations: `- at '/n': want integer` becomes `/n: want integer`.
-fn reasons(told: &str) -> Vec<String> {
+fn reasons(message: &str) -> Vec<String> {
     /// More errors do not help a model to correct its answer.
     const MOST: usize = 5;
     let line = |line: &str| {
@@ -105,9 +105,9 @@ fn reasons(told: &str) -> Vec<String> {
             place => format!("{place}: {what}"),
         })
     };
-    let found: Vec<String> = told.lines().filter_map(line).take(MOST).collect();
+    let found: Vec<String> = message.lines().filter_map(line).take(MOST).collect();
     match found.is_empty() {
-        true => vec![told.to_owned()],
+        true => vec![message.to_owned()],
         false => found,
     }
 }
@@ -210,8 +210,8 @@ mod tests {
         std::fs::write(&path, schema.to_string()).unwrap();
         let expected = AnswerSchema::read(&path).unwrap_or_else(|failure| panic!("{schema}: {}", failure.message));
         for (answer, wrong) in answers {
-            let told = expected.check(&answer.to_string()).err().unwrap_or_default();
-            assert_eq!(&told, wrong, "{schema} {answer}");
+            let message = expected.check(&answer.to_string()).err().unwrap_or_default();
+            assert_eq!(&message, wrong, "{schema} {answer}");
         }
     }
 

@@ -11,7 +11,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use tokio::sync::mpsc;
 
 /// As many lines of an input as are shown with a question.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 /// Commands up to here are shown whole in the question itself.
 const SHORT: usize = 200;
 
@@ -98,9 +98,9 @@ fn dialog(
             rules,
             ..
         } => {
-            let short = details(action, call, rules, permission, MOST_LINES);
+            let short = details(action, call, rules, permission, MAX_LINES);
             let whole = details(action, call, rules, permission, usize::MAX);
-            tell(out, &short);
+            print_prompt(out, &short);
             let more = if short == whole { "" } else { "[m]ore of it, " };
             let hint = format!(
                 "  [y]es once, [s]ession, [p]roject, [a]lways, [n]o, [e]dit, {more}or type an instruction for the model: "
@@ -111,7 +111,7 @@ fn dialog(
                     return Answer::Reject { reason: None };
                 };
                 if short != whole && matches!(line.trim().to_ascii_lowercase().as_str(), "m" | "more") {
-                    tell(out, &whole);
+                    print_prompt(out, &whole);
                     continue;
                 }
                 match parse_answer(&line, rules) {
@@ -225,13 +225,13 @@ fn parse_answer(line: &str, rules: &[String]) -> TypedAnswer {
 /// Lets the user edit the input: a command as text, anything else as JSON.
 fn edit(input: &Value, lines: &mut impl BufRead, out: &mut impl Write) -> Option<Value> {
     if input.is_null() {
-        tell(out, "  cannot edit: the call is already running\n");
+        print_prompt(out, "  cannot edit: the call is already running\n");
         return None;
     }
     let command = input.get("command").and_then(Value::as_str);
     match command {
-        Some(command) => tell(out, &format!("  now: {command}\n")),
-        None => tell(out, &format!("  now: {input}\n")),
+        Some(command) => print_prompt(out, &format!("  now: {command}\n")),
+        None => print_prompt(out, &format!("  now: {input}\n")),
     }
     let line = read(lines, out, "  new value (empty to keep): ").filter(|line| !line.trim().is_empty())?;
     match serde_json::from_str::<Value>(line.trim()) {
@@ -242,11 +242,11 @@ fn edit(input: &Value, lines: &mut impl BufRead, out: &mut impl Write) -> Option
             Some(new)
         }
         Ok(_) => {
-            tell(out, "  it must be a JSON object\n");
+            print_prompt(out, "  it must be a JSON object\n");
             None
         }
         Err(error) => {
-            tell(out, &format!("  that is not JSON: {error}\n"));
+            print_prompt(out, &format!("  that is not JSON: {error}\n"));
             None
         }
     }
@@ -275,7 +275,7 @@ fn choose(line: &str, choices: &[(String, Option<String>)], several: bool) -> An
 }
 
 fn read(input: &mut impl BufRead, out: &mut impl Write, hint: &str) -> Option<String> {
-    tell(out, hint);
+    print_prompt(out, hint);
     let mut line = String::new();
     match input.read_line(&mut line) {
         Ok(0) | Err(_) => None,
@@ -284,7 +284,7 @@ fn read(input: &mut impl BufRead, out: &mut impl Write, hint: &str) -> Option<St
 }
 
 /// Removes control characters: the text may come from a model and must not overwrite the question.
-fn tell(out: &mut impl Write, text: &str) {
+fn print_prompt(out: &mut impl Write, text: &str) {
     // A failure to write to stderr cannot be reported.
     drop(out.write_all(sanitise(text).as_bytes()).and_then(|()| out.flush()));
 }
@@ -393,10 +393,10 @@ mod tests {
         );
         assert!(shown.contains("[m]ore of it"), "{shown}");
         // If nothing is omitted, it is ordinary text.
-        let said = Answer::Reject {
+        let answer = Answer::Reject {
             reason: Some("m".into()),
         };
-        assert_eq!(ask(subject("ls"), "m\n").0, said);
+        assert_eq!(ask(subject("ls"), "m\n").0, answer);
     }
 
     #[test]
@@ -406,14 +406,14 @@ mod tests {
             choices: vec![("tabs".into(), None), ("spaces".into(), Some("two".into()))],
             multiple: several,
         };
-        let said = |several, typed| match ask(subject(several), typed).0 {
+        let answer = |several, typed| match ask(subject(several), typed).0 {
             Answer::Text { text } => text,
             other => format!("{other:?}"),
         };
-        assert_eq!(said(false, "2\n"), "spaces");
-        assert_eq!(said(true, "1, 2\n"), "tabs, spaces");
-        assert_eq!(said(false, "3\n"), "3");
-        assert_eq!(said(false, "both of them\n"), "both of them");
+        assert_eq!(answer(false, "2\n"), "spaces");
+        assert_eq!(answer(true, "1, 2\n"), "tabs, spaces");
+        assert_eq!(answer(false, "3\n"), "3");
+        assert_eq!(answer(false, "both of them\n"), "both of them");
         assert_eq!(ask(subject(false), "\n").0, Answer::Reject { reason: None });
     }
 }

@@ -25,7 +25,7 @@ use tool::{
 /// The average number of bytes per token.
 const BYTES_PER_TOKEN: usize = 4;
 /// More input than this was not meant.
-const MOST_INPUT: u64 = 32 * 1024 * 1024;
+const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
 /// A tool in the JSON of `hew tools --json`.
 #[derive(Serialize)]
@@ -86,11 +86,11 @@ fn find<'a>(registry: &'a Registry, name: &str) -> Result<&'a Arc<dyn DynTool>> 
 fn row<'a>(registry: &Registry, tool: &'a dyn DynTool) -> ToolJson<'a> {
     let spec = tool.spec();
     let aliases = registry.aliases_of(&spec.name).collect();
-    let told = json!({"name": spec.name, "description": spec.description, "input_schema": spec.input_schema});
+    let definition = json!({"name": spec.name, "description": spec.description, "input_schema": spec.input_schema});
     ToolJson {
         name: &spec.name,
         listed: !registry.is_deferred(&spec.name),
-        tokens: told.to_string().len().div_ceil(BYTES_PER_TOKEN),
+        tokens: definition.to_string().len().div_ceil(BYTES_PER_TOKEN),
         read_only: tool.effect() == ToolEffect::ReadOnly,
         aliases,
         description: &spec.description,
@@ -113,10 +113,10 @@ fn list(registry: &Registry, json: bool) -> Result<()> {
     let lines: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
-            let told = if row.listed { "always" } else { "when asked" };
+            let listed = if row.listed { "always" } else { "when asked" };
             vec![
                 row.name.into(),
-                told.into(),
+                listed.into(),
                 row.tokens.to_string(),
                 row.aliases.join(", "),
             ]
@@ -143,7 +143,7 @@ fn show(registry: &Registry, tool: &Arc<dyn DynTool>, json: bool) -> Result<()> 
     if json {
         return output::print_checked(&output::pretty(&row)?);
     }
-    let told = if row.listed {
+    let listed = if row.listed {
         "in every request"
     } else {
         "on demand (find_tools)"
@@ -152,7 +152,7 @@ fn show(registry: &Registry, tool: &Arc<dyn DynTool>, json: bool) -> Result<()> 
     if !row.aliases.is_empty() {
         text.push_str(&format!("other names: {}\n", row.aliases.join(", ")));
     }
-    text.push_str(&format!("listed: {told}, about {} tokens\n\n", row.tokens));
+    text.push_str(&format!("listed: {listed}, about {} tokens\n\n", row.tokens));
     text.push_str(&output::pretty(row.input_schema)?);
     output::print_checked(&text)
 }
@@ -185,7 +185,7 @@ async fn run(
     let output = tool.run(input, context).await;
     let output = output.map_err(|error| Failure::failed(error.to_string()))?;
     match json {
-        true => output::print_checked(&output::pretty(&told(&output))?),
+        true => output::print_checked(&output::pretty(&output_json(&output))?),
         false => {
             output::print_checked(&plain(&output))?;
             for change in &output.changes {
@@ -212,7 +212,7 @@ fn parse(input: &str) -> Result<Value> {
         text.clear();
         std::io::stdin()
             .lock()
-            .take(MOST_INPUT)
+            .take(MAX_INPUT)
             .read_to_string(&mut text)
             .map_err(|error| Failure::usage(format!("cannot read the input: {error}")))?;
     }
@@ -259,8 +259,8 @@ struct ManualHost {
 
 impl ToolHost for ManualHost {
     fn permit(&self, action: Action) -> BoxFuture<'static, std::result::Result<(), tool::Error>> {
-        let said = self.rules.approve(&self.name, &action);
-        async move { said.map_err(|failure| tool::Error::Failed(failure.message)) }.boxed()
+        let approved = self.rules.approve(&self.name, &action);
+        async move { approved.map_err(|failure| tool::Error::Failed(failure.message)) }.boxed()
     }
 
     fn ask(&self, inquiry: UserQuestion) -> BoxFuture<'static, std::result::Result<String, tool::Error>> {
@@ -286,7 +286,7 @@ fn plain(output: &Output) -> String {
     text
 }
 
-fn told(output: &Output) -> Value {
+fn output_json(output: &Output) -> Value {
     let content: Vec<Value> = output
         .content
         .iter()

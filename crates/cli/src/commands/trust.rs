@@ -32,7 +32,7 @@ pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
     };
     let shown = paths::display_path(&folder, env);
     if args.remove {
-        let told = match list.get(&folder) {
+        let message = match list.get(&folder) {
             ProjectTrust::Trusted => format!("{shown} is no longer trusted\n"),
             ProjectTrust::Declined | ProjectTrust::Unknown => format!("{shown} was not trusted\n"),
         };
@@ -46,7 +46,7 @@ pub(super) fn trust(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Resul
             false => ProjectTrust::Unknown,
         };
         list.set(&folder, rest, env)?;
-        output::print_stderr(&told);
+        output::print_stderr(&message);
     } else {
         list.set(&folder, ProjectTrust::Trusted, env)?;
         let programs = project_programs::all(&root, env)?;
@@ -104,12 +104,12 @@ pub(super) fn ask_first(root: &Path, env: &ProcessEnv) -> Result<()> {
         paths::display_path(&top, env),
         wants.trim_end(),
     );
-    let said = match terminal_answers::confirm(&question) {
+    let trust = match terminal_answers::confirm(&question) {
         true => ProjectTrust::Trusted,
         false => ProjectTrust::Declined,
     };
-    list.set(&top, said, env)?;
-    if said == ProjectTrust::Trusted {
+    list.set(&top, trust, env)?;
+    if trust == ProjectTrust::Trusted {
         project_programs::approve(&project_programs::all(root, env)?, root, &mut list, env)?;
     }
     output::print_stderr("change this with `hew trust` or `hew trust --remove`\n");
@@ -189,7 +189,7 @@ fn of_config(table: &Table) -> Vec<String> {
         ("permission", level.into_iter().collect()),
         (
             "it allows without approval",
-            texts(table.get("permissions").and_then(|said| said.get("allow"))),
+            texts(table.get("permissions").and_then(|trust| trust.get("allow"))),
         ),
         ("it sends your code to providers that it describes", names("providers")),
         ("it chooses models", models.collect()),

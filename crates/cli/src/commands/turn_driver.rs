@@ -55,17 +55,17 @@ pub(super) async fn drive(
     session: RunningSession,
     command: Command,
     expected: Option<AnswerSchema>,
-    told: &RunReporting<'_>,
+    reporting: &RunReporting<'_>,
     env: &ProcessEnv,
 ) -> Result<ExitStatus> {
     let id = session.resources.id;
-    let mut show = EventSink::begin(&session, told, expected.is_some(), env);
+    let mut show = EventSink::begin(&session, reporting, expected.is_some(), env);
     for text in &session.warnings {
         show.notice(text);
     }
     let mut task = RunTask {
         show,
-        commands: commands(id, told.prefix),
+        commands: commands(id, reporting.prefix),
         totals: session.totals,
         started: Instant::now(),
         began: Instant::now(),
@@ -77,7 +77,11 @@ pub(super) async fn drive(
         answers: AnswerReader::new(session.permission),
         autonomous: session.resources.config.autonomy.enabled,
     };
-    let look = format!("`{}hew sessions show {}` shows the answer", told.prefix, short_id(id));
+    let look = format!(
+        "`{}hew sessions show {}` shows the answer",
+        reporting.prefix,
+        short_id(id)
+    );
     // The queue is empty, so this does not wait; if the session has ended, its events contain the reason.
     drop(session.commands.send(command).await);
     let mut resources = session.resources;
@@ -422,14 +426,14 @@ enum EventSink {
 }
 
 impl EventSink {
-    fn begin(opened: &RunningSession, told: &RunReporting<'_>, whole: bool, env: &ProcessEnv) -> Self {
-        if told.json {
+    fn begin(opened: &RunningSession, reporting: &RunReporting<'_>, whole: bool, env: &ProcessEnv) -> Self {
+        if reporting.json {
             let mut json = JsonWriter::stdout();
-            json.tell(Line::SessionStarted {
+            json.write_event(Line::SessionStarted {
                 session: opened.resources.id.to_string(),
-                resumed: told.resumed,
+                resumed: reporting.resumed,
                 model: &opened.model,
-                cwd: told.root.display().to_string(),
+                cwd: reporting.root.display().to_string(),
                 mode: &opened.mode,
                 permission: opened.permission.name(),
                 hew: env!("CARGO_PKG_VERSION"),
@@ -443,7 +447,7 @@ impl EventSink {
         } else {
             AnswerDisplay::Streaming
         };
-        let style = TextStyle::of_process(env, told.quiet, showing);
+        let style = TextStyle::of_process(env, reporting.quiet, showing);
         let renderer = OutputRenderer::new(Arc::new(Highlighter), crate::commands::open::depth(env));
         EventSink::Text {
             text: Box::new(TextWriter::of_process(style, &opened.model).with_renderer(renderer)),

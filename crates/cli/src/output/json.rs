@@ -64,21 +64,21 @@ impl<W: Write> JsonWriter<W> {
 
     /// Writes an event, except the end of a turn, which [`JsonWriter::finish`] writes.
     pub(crate) fn event(&mut self, event: &Event) {
-        if let Some(told) = JsonEvent::of(event) {
-            self.tell(told);
+        if let Some(json) = JsonEvent::of(event) {
+            self.write_event(json);
         }
     }
 
     /// Writes a line.
-    pub(crate) fn tell(&mut self, told: JsonEvent<'_>) {
-        let line = serde_json::to_string(&JsonLine::new(told)).map_err(std::io::Error::from);
+    pub(crate) fn write_event(&mut self, json: JsonEvent<'_>) {
+        let line = serde_json::to_string(&JsonLine::new(json)).map_err(std::io::Error::from);
         let ended = line.and_then(|line| self.out.write_all((escape_json(line) + "\n").as_bytes()));
         self.lost.note(ended);
     }
 
     /// Tells that a turn is over.
     pub(crate) fn finish(&mut self, finish: &TurnResult<'_>) {
-        self.tell(JsonEvent::TurnFinished {
+        self.write_event(JsonEvent::TurnFinished {
             ending: JsonTurnEnd::of(finish.ending),
             answer: finish.answer,
             output: finish.output,
@@ -92,7 +92,7 @@ impl<W: Write> JsonWriter<W> {
     /// Writes that hew could not run the task.
     pub(crate) fn error(&mut self, failure: &Failure) {
         let hint = failure.hint.as_deref().map(one_line);
-        self.tell(JsonEvent::Error {
+        self.write_event(JsonEvent::Error {
             message: &failure.message,
             hint: hint.as_deref(),
             exit_code: ExitStatus::from(failure).code(),

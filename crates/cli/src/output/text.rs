@@ -157,7 +157,7 @@ impl TextWriter {
             .as_ref()
             .map(|renderer| renderer.diff(path, before, after, columns));
         if let Some(text) = rendered.filter(|text| !text.is_empty()) {
-            self.say_rendered(text.trim_end_matches('\n'));
+            self.write_rendered(text.trim_end_matches('\n'));
         }
     }
 
@@ -219,7 +219,7 @@ impl TextWriter {
                 self.status.end(*id);
                 self.thinking.clear();
                 if std::mem::take(&mut self.replying) && self.style.answer == AnswerDisplay::Streaming {
-                    self.say(&self.style.err.yellow("the reply above was cut off and is discarded"));
+                    self.write_text(&self.style.err.yellow("the reply above was cut off and is discarded"));
                 }
             }
             Event::QuestionAsked { question } => self.asked(question),
@@ -234,11 +234,11 @@ impl TextWriter {
                 } else {
                     format!("in {}", duration(*delay))
                 };
-                self.say(&self.style.err.yellow(format!("↻ {error}; attempt {attempt} {when}")));
+                self.write_text(&self.style.err.yellow(format!("↻ {error}; attempt {attempt} {when}")));
             }
             Event::Notice { level, text } => match level {
-                NoticeLevel::Info => self.say(&self.style.err.dim(format!("note: {text}"))),
-                NoticeLevel::Warning => self.say(&self.style.err.yellow(format!("warning: {text}"))),
+                NoticeLevel::Info => self.write_text(&self.style.err.dim(format!("note: {text}"))),
+                NoticeLevel::Warning => self.write_text(&self.style.err.yellow(format!("warning: {text}"))),
             },
             Event::Subtask { session, event, .. } => self.subtask(*session, event),
             Event::TitleChanged { .. } | Event::Rewound { .. } | Event::TurnFinished { .. } => {}
@@ -271,9 +271,9 @@ impl TextWriter {
             put(&mut self.err, &printable(&text));
         }
         let figures = self.done.figures(finish);
-        self.say(&self.style.err.dim(format!("— {figures}")));
+        self.write_text(&self.style.err.dim(format!("— {figures}")));
         if let Some(review) = self.done.review(commands) {
-            self.say(&review);
+            self.write_text(&review);
         }
         self.flush();
     }
@@ -312,12 +312,12 @@ impl TextWriter {
     }
 
     /// Says something on stderr, on a line of its own.
-    pub(crate) fn say(&mut self, text: &str) {
-        self.say_rendered(&printable(text));
+    pub(crate) fn write_text(&mut self, text: &str) {
+        self.write_rendered(&printable(text));
     }
 
     /// Writes text with escape sequences of the renderer to stderr, on a line of its own.
-    fn say_rendered(&mut self, text: &str) {
+    fn write_rendered(&mut self, text: &str) {
         if self.style.quiet {
             return;
         }
@@ -370,7 +370,7 @@ impl TextWriter {
         let thinking = std::mem::take(&mut self.thinking);
         if !thinking.trim().is_empty() {
             let width = (self.style.columns)().saturating_sub(2);
-            self.say(&self.style.err.dim(format!("∴ {}", line(&thinking, width))));
+            self.write_text(&self.style.err.dim(format!("∴ {}", line(&thinking, width))));
         }
     }
 
@@ -386,7 +386,7 @@ impl TextWriter {
                 let text = message.text();
                 self.replied.clone_from(&text);
                 if self.style.answer == AnswerDisplay::Last && calls && !text.trim().is_empty() {
-                    self.say(&sanitise(text.trim()));
+                    self.write_text(&sanitise(text.trim()));
                 }
             }
             Body::Result {
@@ -408,13 +408,13 @@ impl TextWriter {
                     millis: *millis,
                     failed: item.has_failed(),
                 };
-                self.say(&call.render(self.style.err, (self.style.columns)()));
+                self.write_text(&call.render(self.style.err, (self.style.columns)()));
             }
             Body::Notification { source: cause, .. } => {
-                self.say(&self.style.err.dim(format!("● continuing because of {cause}")))
+                self.write_text(&self.style.err.dim(format!("● continuing because of {cause}")))
             }
-            Body::Todos { list } => self.say(&self.style.err.dim(subtasks::todos(list))),
-            Body::Mode { name, .. } => self.say(&self.style.err.dim(format!("mode: {name}"))),
+            Body::Todos { list } => self.write_text(&self.style.err.dim(subtasks::todos(list))),
+            Body::Mode { name, .. } => self.write_text(&self.style.err.dim(format!("mode: {name}"))),
             _ => {}
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn region_at(haystack: &Haystack<'_>, start: usize, count: usize) -> 
 /// For each place (lines from 1), the nearest line above or below that the other places do not have there.
 pub(crate) fn distinguishing_neighbours(haystack: &Haystack<'_>, places: &[usize]) -> Vec<(usize, String)> {
     const FARTHEST: isize = 12;
-    const MOST_PLACES: usize = 8;
+    const MAX_PLACES: usize = 8;
     let document = haystack.document;
     let line_at = |place: usize, offset: isize| {
         let line = place
@@ -47,7 +47,7 @@ pub(crate) fn distinguishing_neighbours(haystack: &Haystack<'_>, places: &[usize
     let offsets = || (1..=FARTHEST).flat_map(|distance| [-distance, distance]);
     let found = places
         .iter()
-        .take(MOST_PLACES)
+        .take(MAX_PLACES)
         .map(|place| offsets().find_map(|offset| distinguishes(*place, offset)));
     found.flatten().collect()
 }
@@ -81,7 +81,7 @@ fn by_equal_lines(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
 
 /// The position of the line most similar to the longest quoted line.
 fn by_similarity(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
-    const MOST_COMPARED: usize = 20_000;
+    const MAX_COMPARED: usize = 20_000;
     const LONGEST: usize = 200;
     let (offset, sought) = quoted
         .iter()
@@ -90,7 +90,7 @@ fn by_similarity(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
         .filter(|(_, line)| (4..=LONGEST).contains(&line.len()))
         .max_by_key(|(_, line)| line.len())?;
     let mut best = (0.5, None);
-    for (number, line) in haystack.document.lines().enumerate().take(MOST_COMPARED) {
+    for (number, line) in haystack.document.lines().enumerate().take(MAX_COMPARED) {
         let line = line.trim();
         if line.len() * 2 >= sought.len() && line.len() <= sought.len() * 2 {
             let likeness = similarity(sought, line);

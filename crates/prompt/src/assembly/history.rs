@@ -183,12 +183,12 @@ mod tests {
 
     #[test]
     fn times_are_formatted_in_utc() {
-        for (millis, told) in [
+        for (millis, expected) in [
             (0, "1970-01-01 00:00 UTC"),
             (951_782_400_000, "2000-02-29 00:00 UTC"),
             (1_794_823_140_000, "2026-11-16 09:59 UTC"),
         ] {
-            assert_eq!(format_time(Time(millis)), told);
+            assert_eq!(format_time(Time(millis)), expected);
         }
     }
 }

@@ -228,8 +228,8 @@ fn repaired(items: &[Arc<Item>], budget: Option<TokenBudget>) -> Vec<Arc<Message
     let messages = items.iter().flat_map(|item| {
         let is_result = matches!(item.body, Body::Result { .. });
         let budget = budget.filter(|_| is_result);
-        let said = item.messages().iter().filter(|message| !message.parts.is_empty());
-        said.map(move |message| {
+        let messages = item.messages().iter().filter(|message| !message.parts.is_empty());
+        messages.map(move |message| {
             let bound = budget.and_then(|budget| budget.bound_result(message));
             bound.unwrap_or_else(|| Arc::clone(message))
         })

@@ -17,27 +17,27 @@ pub fn request_layout(records: &[RequestRecord], request: RequestId) -> Option<(
         let before = by_id.get(&base).filter(|_| chain.len() < by_id.len())?;
         chain.push(before);
     }
-    let (mut said, mut frame) = (Vec::new(), None);
+    let (mut references, mut frame) = (Vec::new(), None);
     for prompt in chain.into_iter().rev() {
-        said.truncate(usize::try_from(prompt.shared_messages).ok()?);
-        said.extend(prompt.messages.iter().cloned());
+        references.truncate(usize::try_from(prompt.shared_messages).ok()?);
+        references.extend(prompt.messages.iter().cloned());
         frame = prompt.frame.clone().or(frame);
     }
-    Some((said, frame?))
+    Some((references, frame?))
 }
 
 /// Returns the messages, or `None` if one is missing. `made` looks up messages that are in no item.
 pub fn replay_messages(
-    said: &[MessageRef],
+    references: &[MessageRef],
     items: &[Arc<Item>],
     made: impl Fn(&BlobId) -> Option<Message>,
 ) -> Option<Vec<Arc<Message>>> {
     let by_id: HashMap<ItemId, &Arc<Item>> = items.iter().map(|item| (item.id, item)).collect();
-    let find = |said: &MessageRef| match said {
+    let find = |references: &MessageRef| match references {
         MessageRef::Item(id, place) => by_id.get(id)?.messages().get(*place).cloned(),
         MessageRef::Blob(blob) => made(blob).map(Arc::new),
     };
-    said.iter().map(find).collect()
+    references.iter().map(find).collect()
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
                 })
             })
             .into();
-        let record = |base: Option<RequestId>, shared: u64, said: Vec<MessageRef>| RequestRecord {
+        let record = |base: Option<RequestId>, shared: u64, references: Vec<MessageRef>| RequestRecord {
             id: RequestId::new(),
             item: None,
             purpose: "turn".into(),
@@ -82,7 +82,7 @@ mod tests {
                 frame: base.is_none().then(|| BlobId("f".into())),
                 frame_parts: Vec::new(),
                 shared_messages: shared,
-                messages: said,
+                messages: references,
                 breakpoints: Vec::new(),
                 cost: None,
             }),
@@ -91,23 +91,23 @@ mod tests {
         let first = record(None, 0, vec![item(0), MessageRef::Blob(BlobId("go".into()))]);
         let second = record(Some(first.id), 1, vec![item(1), item(2)]);
         let records = [first, second];
-        let (said, frame) = request_layout(&records, records[1].id).unwrap();
+        let (references, frame) = request_layout(&records, records[1].id).unwrap();
         assert_eq!(
-            (said.as_slice(), frame),
+            (references.as_slice(), frame),
             (&[item(0), item(1), item(2)][..], BlobId("f".into()))
         );
-        let texts = |said: &[MessageRef]| -> Option<Vec<String>> {
+        let texts = |references: &[MessageRef]| -> Option<Vec<String>> {
             let made = |_: &BlobId| Some(Message::user("go on"));
             Some(
-                replay_messages(said, &items, made)?
+                replay_messages(references, &items, made)?
                     .iter()
                     .map(|message| message.text())
                     .collect(),
             )
         };
-        assert_eq!(texts(&said).unwrap(), ["a", "b", "c"]);
-        let (said, _) = request_layout(&records, records[0].id).unwrap();
-        assert_eq!(texts(&said).unwrap(), ["a", "go on"]);
+        assert_eq!(texts(&references).unwrap(), ["a", "b", "c"]);
+        let (references, _) = request_layout(&records, records[0].id).unwrap();
+        assert_eq!(texts(&references).unwrap(), ["a", "go on"]);
         assert_eq!(
             request_layout(&records[1..], records[1].id),
             None,

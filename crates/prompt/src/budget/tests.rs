@@ -63,13 +63,13 @@ fn a_tool_result_takes_at_most_half_of_the_budget_40_percent_its_head_and_60_its
     assert_eq!(budget.bound_result(&result(&"word ".repeat(900))), None);
     let text: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
     let cut = budget.bound_result(&result(&text)).unwrap();
-    let said = result_texts(&cut.parts[0]).next().unwrap();
+    let text = result_texts(&cut.parts[0]).next().unwrap();
     assert!(
-        TokenizerFamily::O200k.estimate(said) <= 1_040,
+        TokenizerFamily::O200k.estimate(text) <= 1_040,
         "{}",
-        TokenizerFamily::O200k.estimate(said)
+        TokenizerFamily::O200k.estimate(text)
     );
-    let (head, rest) = said.split_once("\n[… ").unwrap();
+    let (head, rest) = text.split_once("\n[… ").unwrap();
     let (note, tail) = rest.split_once(" …]\n").unwrap();
     assert!(text.starts_with(head) && text.ends_with(tail));
     assert!(note.ends_with("of 98890 bytes omitted"), "{note}");

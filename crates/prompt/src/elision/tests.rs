@@ -31,7 +31,7 @@ fn reply(text: &str) -> Arc<Item> {
 }
 
 /// A tool call and its result.
-fn call(tool: &str, title: &str, said: &str, changed: &[&str]) -> [Arc<Item>; 2] {
+fn call(tool: &str, title: &str, text: &str, changed: &[&str]) -> [Arc<Item>; 2] {
     let id = CallId::from(format!("{tool} {title} {}", ItemId::new()));
     let call = Part::ToolCall {
         id: id.clone(),
@@ -43,7 +43,7 @@ fn call(tool: &str, title: &str, said: &str, changed: &[&str]) -> [Arc<Item>; 2]
     let result = Part::ToolResult {
         id: id.clone(),
         name: tool.into(),
-        content: vec![Block::text(said)],
+        content: vec![Block::text(text)],
         outcome: ToolOutcome::Ok,
     };
     let message = |role, part| {
@@ -191,7 +191,7 @@ fn a_stale_read_becomes_one_line_and_its_call_stays() {
     items.extend(call("read_file", "a.rs", &text, &[]));
     let seen = preview_elision(&items, &plan_elision(&items, TokenizerFamily::O200k));
     assert_eq!(seen.len(), 5);
-    let said = |place: usize| format!("{:?}", seen[place].messages()[0].parts);
-    assert!(said(2).contains("read again or changed later"), "{}", said(2));
-    assert!(said(4).contains("a line"), "{}", said(4));
+    let text = |place: usize| format!("{:?}", seen[place].messages()[0].parts);
+    assert!(text(2).contains("read again or changed later"), "{}", text(2));
+    assert!(text(4).contains("a line"), "{}", text(4));
 }

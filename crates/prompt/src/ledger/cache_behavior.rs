@@ -109,6 +109,6 @@ fn slack(caching: &CachePolicy, usage: &Usage) -> u64 {
         // The total is one figure there, and the tokens read are part of it.
         CacheMode::Prefix | CacheMode::Disabled => [usage.prompt_tokens(), 0, 0],
     };
-    let told = figures.iter().filter(|figure| **figure > 0).count() as u64;
-    told.saturating_sub(1)
+    let reported = figures.iter().filter(|figure| **figure > 0).count() as u64;
+    reported.saturating_sub(1)
 }

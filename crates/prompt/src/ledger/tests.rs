@@ -71,7 +71,7 @@ fn summary() -> Arc<Message> {
     })
 }
 
-fn said(text: &str) -> Arc<Message> {
+fn user_message(text: &str) -> Arc<Message> {
     Arc::new(Message::user(text))
 }
 
@@ -91,7 +91,7 @@ impl World {
             system: vec!["You are hew.".into(), "# Rules of this project\nUse tabs.".into()],
             ..Request::default()
         };
-        request.messages = vec![said("look around")].into();
+        request.messages = vec![user_message("look around")].into();
         World {
             info: info(wire),
             ledger: Ledger::default(),
@@ -159,7 +159,7 @@ impl World {
         (entry, sections)
     }
 
-    fn say(&mut self, more: impl IntoIterator<Item = Arc<Message>>) {
+    fn append(&mut self, more: impl IntoIterator<Item = Arc<Message>>) {
         Arc::make_mut(&mut self.request.messages).extend(more);
     }
 }
@@ -181,7 +181,7 @@ fn every_request_of_a_long_turn_extends_and_reuses_the_previous_one() {
         assert_eq!(part(&world.send(0).0), "first");
         for number in 0..60 {
             let before = world.tokens();
-            world.say([call(number), result(number)]);
+            world.append([call(number), result(number)]);
             let (entry, sections) = world.send(1_000 * number as u64);
             assert_eq!(entry.difference, PromptDifference::Extends, "{number}");
             assert_eq!(entry.shared, 1 + number * 2);
@@ -195,7 +195,7 @@ fn every_request_of_a_long_turn_extends_and_reuses_the_previous_one() {
 fn sections_list_the_prompt_and_separate_the_last_turn() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.send(0);
-    world.say([call(1), result(1), Arc::new(Message::assistant("done"))]);
+    world.append([call(1), result(1), Arc::new(Message::assistant("done"))]);
     let context = Message {
         role: Role::User,
         parts: vec![
@@ -203,7 +203,7 @@ fn sections_list_the_prompt_and_separate_the_last_turn() {
             Part::with_origin("<context>\nA file.\n</context>", PartOrigin::Mention),
         ],
     };
-    world.say([Arc::new(context)]);
+    world.append([Arc::new(context)]);
     let (_, sections) = world.send(0);
     let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
     assert_eq!(
@@ -253,14 +253,14 @@ fn a_cache_break_is_reported_with_the_first_differing_byte() {
     world.request.tools = [tool("shell"), tool("mcp__github__issues"), tool("read_file")].into();
     assert_eq!(part(&world.send(0).0), "tools changed: order");
 
-    world.say((0..20).flat_map(|number| [call(number), result(number)]));
+    world.append((0..20).flat_map(|number| [call(number), result(number)]));
     assert_eq!(part(&world.send(0).0), "extends");
     let kept = world.request.messages[39..].to_vec();
     world.request.messages = vec![summary()].into();
-    world.say(kept);
+    world.append(kept);
     assert_eq!(part(&world.send(0).0), "summary replaced messages 1–39");
     Arc::make_mut(&mut world.request.messages).truncate(1);
-    world.say([said("another")]);
+    world.append([user_message("another")]);
     assert_eq!(part(&world.send(0).0), "message 2: calls/shell became prompts");
     Arc::make_mut(&mut world.request.messages).truncate(1);
     assert_eq!(part(&world.send(0).0), "messages 2–2 left out");
@@ -273,13 +273,13 @@ fn a_cache_break_is_reported_with_the_first_differing_byte() {
 fn rewinding_to_an_earlier_request_reuses_its_cache() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.send(0);
-    world.say([call(1), result(1)]);
+    world.append([call(1), result(1)]);
     let then = world.tokens();
     world.send(0);
-    world.say([call(2), result(2)]);
+    world.append([call(2), result(2)]);
     world.send(0);
     Arc::make_mut(&mut world.request.messages).truncate(3);
-    world.say([said("rather this")]);
+    world.append([user_message("rather this")]);
     let (entry, _) = world.send(0);
     assert_eq!(entry.cached, then);
 }
@@ -288,7 +288,7 @@ fn rewinding_to_an_earlier_request_reuses_its_cache() {
 fn an_expired_cache_is_not_expected() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.send(0);
-    world.say([call(1), result(1)]);
+    world.append([call(1), result(1)]);
     let (entry, _) = world.send(301_000);
     assert_eq!(
         (entry.cached, part(&entry).as_str()),
@@ -299,7 +299,7 @@ fn an_expired_cache_is_not_expected() {
 #[test]
 fn a_rebuilt_message_with_the_same_content_is_the_same() {
     let mut world = World::new(Wire::OpenaiResponses);
-    world.say([call(1), result(1)]);
+    world.append([call(1), result(1)]);
     world.send(0);
     let again: Vec<_> = world
         .request
@@ -359,7 +359,7 @@ fn reported(wire: Wire, caching: bool, length: Length, usage: impl Fn(Counts) ->
     let mut seen = Vec::new();
     for number in 0..12 {
         // All have different remainders.
-        world.say([call(number), said(&"x".repeat(401 + number * 7))]);
+        world.append([call(number), user_message(&"x".repeat(401 + number * 7))]);
         let last = world.request.messages.len() - 1;
         world.request.breakpoints = vec![Breakpoint::Message(last)];
         let (sent, now) = (world.sent(), number as u64);
@@ -479,7 +479,7 @@ fn after_a_summary_the_cached_frame_is_exact_once_it_was_read_alone() {
         (entry.cached, entry.certainty)
     };
     assert_eq!(send(&mut world, frame).0, 0);
-    world.say([call(1), result(1)]);
+    world.append([call(1), result(1)]);
     let before = world.tokens() + 7;
     send(&mut world, before - 100);
     world.request.messages = vec![summary()].into();

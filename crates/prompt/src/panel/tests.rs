@@ -203,17 +203,17 @@ fn panels_are_sorted_from_the_oldest_change_to_the_newest() {
 #[test]
 fn a_panel_covered_by_the_conversation_is_shown_only_in_a_full_layout() {
     let mut board = PanelScheduler::default();
-    let told = PanelSnapshot {
+    let snapshot = PanelSnapshot {
         change_channel: ChangeChannel::Conversation,
         ..snapshot("todo", Volatility::Live, "pending: x")
     };
     assert_eq!(
-        board.select_updates(std::slice::from_ref(&told), &BTreeMap::new(), WARM, Time(1), |_| 1),
+        board.select_updates(std::slice::from_ref(&snapshot), &BTreeMap::new(), WARM, Time(1), |_| 1),
         []
     );
     assert_eq!(
         board
-            .select_updates(&[told], &BTreeMap::new(), CacheStatus::Broken, Time(1), |_| 1)
+            .select_updates(&[snapshot], &BTreeMap::new(), CacheStatus::Broken, Time(1), |_| 1)
             .len(),
         1
     );

@@ -30,8 +30,8 @@ pub(crate) fn quote_rules(rules: &[RulesFile]) -> String {
 }
 
 /// Returns a mode's text, bounded.
-pub(super) fn bounded_mode_text(said: &str) -> String {
-    let (kept, cut) = truncate_lines(said.trim(), MODE_BYTES);
+pub(super) fn bounded_mode_text(text: &str) -> String {
+    let (kept, cut) = truncate_lines(text.trim(), MODE_BYTES);
     match cut {
         0 => kept.into(),
         cut => format!("{kept}\n({cut} bytes omitted)"),

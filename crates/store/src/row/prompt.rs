@@ -59,7 +59,7 @@ pub(crate) fn encode(prompt: &PromptRecord) -> serde_json::Result<String> {
         messages: prompt
             .messages
             .iter()
-            .map(|said| match said {
+            .map(|reference| match reference {
                 MessageRef::Item(id, 0) => Cow::Owned(id.0.simple().to_string()),
                 MessageRef::Item(id, place) => Cow::Owned(format!("{}.{place}", id.0.simple())),
                 MessageRef::Blob(blob) => Cow::Borrowed(&*blob.0),
@@ -79,11 +79,11 @@ pub(crate) fn encode(prompt: &PromptRecord) -> serde_json::Result<String> {
 pub(crate) fn decode(json: &str) -> serde_json::Result<PromptRecord> {
     let row: PromptRecordRow<'_> = serde_json::from_str(json)?;
     let blob = |name: Cow<'_, str>| BlobId(name.into());
-    let said = row.messages.into_iter().map(|said| {
-        let (id, place) = said.split_once('.').unwrap_or((&said, "0"));
+    let reference = row.messages.into_iter().map(|reference| {
+        let (id, place) = reference.split_once('.').unwrap_or((&reference, "0"));
         match (Uuid::try_parse(id), place.parse()) {
             (Ok(id), Ok(place)) => MessageRef::Item(ItemId(id), place),
-            _ => MessageRef::Blob(blob(said)),
+            _ => MessageRef::Blob(blob(reference)),
         }
     });
     Ok(PromptRecord {
@@ -105,7 +105,7 @@ pub(crate) fn decode(json: &str) -> serde_json::Result<PromptRecord> {
         frame: row.frame.map(blob),
         frame_parts: row.frame_parts.into_iter().map(blob).collect(),
         shared_messages: row.shared_messages,
-        messages: said.collect(),
+        messages: reference.collect(),
         breakpoints: row
             .breakpoints
             .split_whitespace()
@@ -120,7 +120,7 @@ pub(crate) fn decode(json: &str) -> serde_json::Result<PromptRecord> {
 
 /// The blobs that a prompt references.
 pub(crate) fn blobs(prompt: &PromptRecord) -> impl Iterator<Item = &BlobId> {
-    let made = prompt.messages.iter().filter_map(|said| match said {
+    let made = prompt.messages.iter().filter_map(|reference| match reference {
         MessageRef::Item(..) => None,
         MessageRef::Blob(blob) => Some(blob),
     });

@@ -36,17 +36,19 @@ async fn serve(path: &str, port: u16) -> Result<(), Error> {
     })?;
     let server = Server::start_on(port, Script::from_json(&text)?).await?;
     println!("listening on {}", server.url());
-    let mut told = 0;
+    let mut printed = 0;
     loop {
         server
-            .wait_until(|requests| requests.len() > told && requests.iter().skip(told).all(|r| r.finish.is_some()))
+            .wait_until(|requests| {
+                requests.len() > printed && requests.iter().skip(printed).all(|r| r.finish.is_some())
+            })
             .await;
-        for request in &server.requests()[told..] {
+        for request in &server.requests()[printed..] {
             println!(
                 "{:4} {} {} -> {:?}",
                 request.number, request.method, request.path, request.outcome
             );
-            told = request.number;
+            printed = request.number;
         }
     }
 }

@@ -14,7 +14,7 @@ const FIELDS: &str = "model messages max_tokens system tools tool_choice thinkin
                       stop_sequences metadata service_tier container mcp_servers context_management output_config \
                       output_format cache_control inference_geo speed";
 const LONGEST_NAME: usize = 128;
-const MOST_MARKS: usize = 4;
+const MAX_MARKS: usize = 4;
 
 pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(), Refusal> {
     let body = &seen.raw;
@@ -22,9 +22,9 @@ pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(
     fields(seen.wire, body)?;
     tools(body)?;
     let marks = marks(body);
-    if marks > MOST_MARKS {
+    if marks > MAX_MARKS {
         return refuse(format!(
-            "A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {marks}."
+            "A maximum of {MAX_MARKS} blocks with cache_control may be provided. Found {marks}."
         ));
     }
     let messages = list(&body["messages"]);

@@ -11,7 +11,7 @@ use crate::signatures::SignatureRegistry;
 use crate::wire::list;
 
 const LONGEST_NAME: usize = 64;
-const LEAST_OUTPUT: u64 = 16;
+const MIN_OUTPUT: u64 = 16;
 
 pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(), Refusal> {
     let body = &seen.raw;
@@ -21,9 +21,9 @@ pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(
     if !body["input"].is_string() && !body["input"].is_array() {
         return refuse("Missing required parameter: 'input'.");
     }
-    if let Some(most) = body["max_output_tokens"].as_u64().filter(|most| *most < LEAST_OUTPUT) {
+    if let Some(most) = body["max_output_tokens"].as_u64().filter(|most| *most < MIN_OUTPUT) {
         return refuse(format!(
-            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {LEAST_OUTPUT}, but got \
+            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {MIN_OUTPUT}, but got \
              {most} instead."
         ));
     }

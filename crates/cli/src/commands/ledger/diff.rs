@@ -108,7 +108,7 @@ fn blocks(request: &Request) -> Vec<PromptPart> {
     for (place, message) in request.messages.iter().enumerate() {
         blocks.push(PromptPart {
             name: format!("message {}", place + 1),
-            text: render::said(place, &Arc::clone(message)),
+            text: render::message_text(place, &Arc::clone(message)),
         });
     }
     blocks

@@ -15,13 +15,13 @@ pub(super) fn text(request: &Request) -> String {
         text.push_str(&format!("# System\n{section}\n\n"));
     }
     for (place, message) in request.messages.iter().enumerate() {
-        text.push_str(&said(place, message));
+        text.push_str(&message_text(place, message));
     }
     sanitise(&text)
 }
 
 /// One message.
-pub(super) fn said(place: usize, message: &Message) -> String {
+pub(super) fn message_text(place: usize, message: &Message) -> String {
     let who = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",

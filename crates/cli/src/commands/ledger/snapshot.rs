@@ -52,21 +52,21 @@ pub(in crate::commands) async fn show(
 pub(super) async fn again(book: &SessionRequests, place: usize) -> Result<Request> {
     let lost = || Failure::failed(format!("request {} is not completely recorded", book.name(place)));
     let record = &book.requests[place];
-    let (said, frame) = prompt::request_layout(&book.requests, record.id).ok_or_else(lost)?;
+    let (references, frame) = prompt::request_layout(&book.requests, record.id).ok_or_else(lost)?;
     let marks = record
         .prompt
         .as_ref()
         .map(|prompt| prompt.breakpoints.clone())
         .unwrap_or_default();
-    let items = items(book, &said).await?;
+    let items = items(book, &references).await?;
     let mut made: HashMap<BlobId, Message> = HashMap::new();
-    for said in &said {
-        if let MessageRef::Blob(blob) = said {
+    for references in &references {
+        if let MessageRef::Blob(blob) = references {
             let bytes = book.store.get_blob(blob.clone()).await?.ok_or_else(lost)?;
             made.insert(blob.clone(), serde_json::from_slice(&bytes).map_err(|_| lost())?);
         }
     }
-    let messages = prompt::replay_messages(&said, &items, |blob| made.get(blob).cloned()).ok_or_else(lost)?;
+    let messages = prompt::replay_messages(&references, &items, |blob| made.get(blob).cloned()).ok_or_else(lost)?;
     let bytes = book.store.get_blob(frame).await?.ok_or_else(lost)?;
     let frozen: RequestSnapshot = serde_json::from_slice(&bytes).map_err(|_| lost())?;
     let mut texts: HashMap<String, Vec<u8>> = HashMap::new();
@@ -80,8 +80,8 @@ pub(super) async fn again(book: &SessionRequests, place: usize) -> Result<Reques
 }
 
 /// The items that messages are found in: all lie on the way to the last of them.
-async fn items(book: &SessionRequests, said: &[MessageRef]) -> Result<Vec<Arc<Item>>> {
-    let newest = said.iter().filter_map(|said| match said {
+async fn items(book: &SessionRequests, references: &[MessageRef]) -> Result<Vec<Arc<Item>>> {
+    let newest = references.iter().filter_map(|references| match references {
         MessageRef::Item(id, _) => Some(*id),
         MessageRef::Blob(_) => None,
     });

@@ -31,23 +31,23 @@ impl TextWriter {
                     };
                     let columns = (self.style.columns)().saturating_sub(mark.chars().count());
                     let shown = call.render(self.style.err, columns);
-                    self.say(&format!("{}{shown}", self.style.err.dim(mark)));
+                    self.write_text(&format!("{}{shown}", self.style.err.dim(mark)));
                 }
                 Body::Prompt { message } => {
                     let room = (self.style.columns)().saturating_sub(mark.chars().count() + 1);
                     let words = line(&session::user_text(message), room);
-                    self.say(&self.style.err.dim(format!("{mark}{words}")));
+                    self.write_text(&self.style.err.dim(format!("{mark}{words}")));
                 }
                 _ => {}
             },
             Event::QuestionAsked { question } => self.question(question, &mark),
             Event::Retrying { error, attempt, delay } => {
                 let text = format!("{mark}↻ {error}; attempt {attempt} in {}", duration(*delay));
-                self.say(&self.style.err.yellow(text));
+                self.write_text(&self.style.err.yellow(text));
             }
             Event::Notice { level, text } => match level {
-                NoticeLevel::Info => self.say(&self.style.err.dim(format!("{mark}note: {text}"))),
-                NoticeLevel::Warning => self.say(&self.style.err.yellow(format!("{mark}warning: {text}"))),
+                NoticeLevel::Info => self.write_text(&self.style.err.dim(format!("{mark}note: {text}"))),
+                NoticeLevel::Warning => self.write_text(&self.style.err.yellow(format!("{mark}warning: {text}"))),
             },
             Event::Subtask { session, event, .. } => self.subtask(*session, event),
             // Its usage is part of the parent's usage.

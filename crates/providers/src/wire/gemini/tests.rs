@@ -84,9 +84,9 @@ fn every_signature_is_sent_back_on_its_own_part() {
         parts(json!([{"text": "", "thoughtSignature": "s2"}])),
         finish("STOP"),
     ];
-    let (said, reply) = read(&events).unwrap();
+    let (parts, reply) = read(&events).unwrap();
     assert_eq!(reply.stop, Some(Stop::ToolUse));
-    let ids: Vec<String> = said
+    let ids: Vec<String> = parts
         .iter()
         .filter_map(|part| match part {
             Part::ToolCall { id, .. } => Some(id.to_string()),
@@ -107,7 +107,7 @@ fn every_signature_is_sent_back_on_its_own_part() {
         Message::user("hi"),
         Message {
             role: Role::Assistant,
-            parts: said,
+            parts,
         },
         Message {
             role: Role::User,

@@ -341,9 +341,10 @@ impl ResponsesDecoder {
             .pointer("/response/error")
             .or_else(|| value.get("error"))
             .filter(|error| !error.is_null());
-        let told = inner.unwrap_or(&value);
+        let error = inner.unwrap_or(&value);
         let word = |key: &str| {
-            told.get(key)
+            error
+                .get(key)
                 .and_then(Value::as_str)
                 .filter(|word| !word.is_empty() && *word != "error")
         };
