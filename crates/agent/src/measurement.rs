@@ -8,8 +8,8 @@ use model::{Info, Message, Part, ToolOutcome, ToolSpec, WireTrace};
 use policy::Mode;
 use prompt::{CallProtocol, RequestInputs, SystemPromptFacts};
 use session::{
-    ApprovalOutcome, BlobId, Body, CallEnd, CallRecord, CommandExit, EditFact, Item, ItemId, LineCounts, RequestFacts,
-    Store, Time, TurnEnd, TurnIntent, TurnRecord,
+    ApprovalOutcome, BlobId, CallEnd, CallRecord, CommandExit, EditFact, Item, ItemId, ItemKind, LineCounts,
+    RequestFacts, Store, Time, TurnEnd, TurnIntent, TurnRecord,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -70,23 +70,11 @@ impl TurnProgress {
 fn turns(items: &[Arc<Item>]) -> u32 {
     let (mut turns, mut is_open) = (0, false);
     for item in items {
-        match &item.body {
-            Body::Prompt { .. } | Body::Notification { .. } if !is_open => {
-                turns += 1;
-                is_open = true;
-            }
-            Body::Reply { .. } if item.is_final_reply() => is_open = false,
-            Body::Notice { .. } => is_open = false,
-            Body::Prompt { .. }
-            | Body::Notification { .. }
-            | Body::Reply { .. }
-            | Body::Result { .. }
-            | Body::Summary { .. }
-            | Body::Mode { .. }
-            | Body::Todos { .. }
-            | Body::Panels { .. }
-            | Body::Review { .. }
-            | Body::Restored { .. } => {}
+        if item.kind().starts_turn() {
+            turns += u32::from(!is_open);
+            is_open = true;
+        } else if item.is_final_reply() || item.kind() == ItemKind::Notice {
+            is_open = false;
         }
     }
     turns

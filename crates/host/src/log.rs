@@ -7,7 +7,7 @@ use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result, plain};
 use crate::redaction::Redactor;
 use crate::text::{line, now, rfc3339};
-use session::{Body, Event, RequestEnd};
+use session::{Body, Event, Item, RequestEnd};
 use std::fmt::{Debug, Write as _};
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -87,7 +87,7 @@ fn event_summary(event: &Event) -> Option<String> {
     Some(match event {
         Event::TurnStarted => "turn started".into(),
         Event::ItemStarted { .. } | Event::ItemDelta { .. } => return None,
-        Event::ItemFinished { item } => item_summary(&item.body),
+        Event::ItemFinished { item } => item_summary(item),
         Event::ItemDropped { id } => format!("item {id} dropped"),
         Event::QuestionAsked { question } => format!("question {} asked", question.id),
         Event::QuestionAnswered { question } => format!("question {question} answered"),
@@ -111,28 +111,16 @@ fn event_summary(event: &Event) -> Option<String> {
     })
 }
 
-fn item_summary(body: &Body) -> String {
-    let bytes = |message: &model::Message| message.text().len();
-    match body {
-        Body::Prompt { message } => format!("prompt of {} bytes", bytes(message)),
-        Body::Reply {
-            message, model, end, ..
-        } => format!("{model} replied {} bytes ({})", bytes(message), RequestEnd::from(end)),
+/// The kind of an item and the size of its text. Notices are hew's own text.
+fn item_summary(item: &Item) -> String {
+    let size = item.message().map_or(0, |message| message.text().len());
+    match &item.body {
+        Body::Notice { text } => text.clone(),
         Body::Result {
             tool, millis, changes, ..
         } => format!("{tool} took {millis} ms and changed {} files", changes.len()),
-        Body::Summary { message, .. } => format!("summary of {} bytes", bytes(message)),
-        Body::Notice { text } => text.clone(),
-        Body::Notification { source: cause, .. } => format!("continues because of {cause}"),
-        Body::Mode { name, .. } => format!("mode {name}"),
-        Body::Todos { list } => format!("{} things to do", list.len()),
-        Body::Panels {
-            states: shown,
-            elision: fold,
-            ..
-        } => format!("{} panels shown, folded: {}", shown.len(), fold.is_some()),
-        Body::Review { changes, .. } => format!("{} changes reviewed", changes.len()),
-        Body::Restored { kind: how, changes, .. } => format!("{} of {} files", how.name(), changes.len()),
+        Body::Reply { model, end, .. } => format!("{model} replied {size} bytes ({})", RequestEnd::from(end)),
+        _ => format!("{} of {size} bytes", item.kind().name()),
     }
 }
 

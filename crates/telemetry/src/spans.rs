@@ -117,31 +117,21 @@ impl SpanBuilder {
             return;
         }
         let of = self.open(session);
-        match &item.body {
-            Body::Reply { message, .. } => {
-                for part in &message.parts {
-                    if let Part::ToolCall { id, input, .. } = part {
-                        of.inputs.insert(id.clone(), content::bounded(&input.to_string()));
-                    }
+        if let Body::Reply { message, .. } = &item.body {
+            for part in &message.parts {
+                if let Part::ToolCall { id, input, .. } = part {
+                    of.inputs.insert(id.clone(), content::bounded(&input.to_string()));
                 }
-                if of.inputs.len() > MAX_INPUTS {
-                    of.inputs.clear();
-                }
-                of.reply = Some(Arc::clone(message));
             }
-            Body::Result { message, call, .. } => {
+            if of.inputs.len() > MAX_INPUTS {
+                of.inputs.clear();
+            }
+            of.reply = Some(Arc::clone(message));
+        } else if let Some(message) = item.message().filter(|_| item.kind().is_exchange()) {
+            if let Body::Result { call, .. } = &item.body {
                 of.results.insert(call.clone(), content::result_text(message));
-                of.input.push(Arc::clone(message));
             }
-            Body::Prompt { message } | Body::Summary { message, .. } | Body::Notification { message, .. } => {
-                of.input.push(Arc::clone(message));
-            }
-            Body::Notice { .. }
-            | Body::Mode { .. }
-            | Body::Todos { .. }
-            | Body::Panels { .. }
-            | Body::Review { .. }
-            | Body::Restored { .. } => {}
+            of.input.push(Arc::clone(message));
         }
         self.release_request(session);
     }
