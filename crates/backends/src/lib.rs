@@ -1,6 +1,8 @@
 //! The backends of the front ends: what `tui` and `server` need from `host`, and sessions as documents.
 
 mod acp_backend;
+mod editor_backend;
+mod prediction_model;
 mod restore;
 pub mod session_export;
 pub mod session_markdown;
@@ -8,6 +10,8 @@ mod tui_backend;
 mod web_backend;
 
 pub use acp_backend::AcpBackend;
+pub use editor_backend::{EditorBackend, PredictionCounts};
+pub use prediction_model::PredictionModel;
 pub use restore::{describe_turns, prompt_text};
 pub use tui_backend::{Highlighter, TuiBackend, chosen, config_problems, open_editor, version_text};
 pub use web_backend::{DeviceFiles, WebBackend};

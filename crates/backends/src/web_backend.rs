@@ -10,13 +10,14 @@ use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::session_export::{self, SessionFormat};
 use crate::tui_backend::{TuiBackend, version_text};
+use crate::{EditorBackend, PredictionModel};
 use crate::{atomic, paths};
 use futures::future::{BoxFuture, FutureExt as _};
 use host::SessionFlags;
 use host::sessions::fork;
 use server::http::{
-    DeviceStorage, FileTextsRow, OpenedWebSession, PublishedSession, SearchHit, SessionSettings, TokenSpan, WebError,
-    WebErrorKind, WebExportFormat, WebFuture, WebSessions, WebTarget,
+    CompletionQuery, DeviceStorage, FileTextsRow, OpenedWebSession, PublishedSession, SearchHit, SessionSettings,
+    TextCompletion, TokenSpan, WebError, WebErrorKind, WebExportFormat, WebFuture, WebSessions, WebTarget,
 };
 use session::{Change, Item, ItemId, LoadedSession, RequestRecord, SessionId, SessionMeta, Store as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use store::SqliteStore;
 use tokio::io::DuplexStream;
 use tokio::runtime::Handle;
+use tokio::sync::OnceCell;
 use tui::{OpenedSession, SessionBackend as _, SessionTarget};
 
 /// The number of sessions that a search reads.
@@ -48,6 +50,8 @@ pub struct WebBackend {
     runtime: Handle,
     /// What opens sessions.
     owner: SessionOwner,
+    /// Edit predictions; connected for the first request.
+    predictions: Arc<OnceCell<EditorBackend>>,
 }
 
 impl WebBackend {
@@ -80,7 +84,14 @@ impl WebBackend {
             store,
             runtime,
             owner: SessionOwner::FrontEnd,
+            predictions: Arc::default(),
         }
+    }
+
+    async fn connect_predictions(&self) -> Result<EditorBackend> {
+        let loaded = self.flags.load_config(&self.root, &self.env)?;
+        let model = PredictionModel::connect(None, None, &loaded.config, &self.env).await?;
+        EditorBackend::new(model, self.root.clone(), &loaded, &self.env)
     }
 
     async fn open_session(self, target: WebTarget) -> Result<OpenedWebSession, WebError> {
@@ -301,6 +312,24 @@ impl WebSessions for WebBackend {
                 None
             }
         }
+    }
+
+    fn complete(&self, query: CompletionQuery) -> WebFuture<TextCompletion> {
+        let backend = self.clone();
+        let work = self.runtime.spawn(async move {
+            let predictions = backend
+                .predictions
+                .get_or_try_init(|| backend.connect_predictions())
+                .await?;
+            predictions.complete_text(query).await
+        });
+        async move {
+            let done = work
+                .await
+                .map_err(|error| WebError::new(WebErrorKind::Failed, error.to_string()))?;
+            done.map_err(web_error)
+        }
+        .boxed()
     }
 
     fn serve_acp(&self, stream: DuplexStream) -> BoxFuture<'static, ()> {

@@ -340,6 +340,32 @@ async fn devices_pair_once_are_listed_and_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn editors_get_completions_in_the_form_of_openai() {
+    let answer = "```\nlet total = a + b;\nprint(total);\n```";
+    let script = Script::new().side_reply(answer);
+    let served = Served::start(script, &[], "").await;
+    let (before, after) = ("let total = ", ";\nprint(total);\n");
+    let separate = json!({"model": "any", "prompt": before, "suffix": after, "max_tokens": 64, "temperature": 0});
+    let marked = format!("<|fim_prefix|>{before}<|fim_suffix|>{after}<|fim_middle|>");
+    let marked = json!({"prompt": marked, "stop": [" +"], "stream": true});
+    let response = served.request("POST", "/v1/completions", Some(&separate)).await.json();
+    assert_eq!(response["choices"][0]["text"], "a + b", "{response}");
+    assert_eq!(response["choices"][0]["finish_reason"], "stop", "{response}");
+    assert_eq!(response["object"], "text_completion", "{response}");
+    let response = served.request("POST", "/v1/completions", Some(&marked)).await;
+    assert_eq!(response.header("content-type"), Some("text/event-stream"));
+    let stream = String::from_utf8(response.body).unwrap();
+    let first = stream.strip_prefix("data: ").unwrap().lines().next().unwrap();
+    let first: Value = serde_json::from_str(first).unwrap();
+    assert_eq!(first["choices"][0]["text"], "a", "{stream}");
+    assert!(stream.ends_with("data: [DONE]\n\n"), "{stream}");
+    let refused = served
+        .request("POST", "/v1/completions", Some(&json!({"suffix": "x"})))
+        .await;
+    assert_eq!(refused.status, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_openapi_document_describes_every_response_that_is_used() {
     let served = Served::start(Script::new(), &[], "").await;
     let document = served.get("/openapi.json").await;

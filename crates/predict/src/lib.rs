@@ -6,6 +6,7 @@
 
 pub mod answer;
 mod buffer;
+mod cursor_text;
 pub mod evaluation;
 mod excerpt;
 mod format;
@@ -16,6 +17,7 @@ mod prediction;
 pub mod prompt;
 
 pub use buffer::{BufferEdit, BufferPosition, EditorBuffer};
+pub use cursor_text::CursorText;
 pub use excerpt::{CursorExcerpt, ExcerptLimits};
 pub use format::{FormatKind, PromptFormat, format_for, formats};
 pub use gate::{DailyBudget, GateDecision, RequestGate, TypingRhythm};

@@ -22,8 +22,8 @@ mod types;
 mod wire;
 
 pub use backend::{
-    OpenedWebSession, PublishedSession, RestoredFiles, SessionServices, WebError, WebErrorKind, WebExportFormat,
-    WebFuture, WebSessions, WebTarget,
+    CompletionQuery, OpenedWebSession, PublishedSession, RestoredFiles, SessionServices, TextCompletion, WebError,
+    WebErrorKind, WebExportFormat, WebFuture, WebSessions, WebTarget,
 };
 pub use devices::{DeviceRegistry, DeviceStorage, PairedDevice};
 pub use local::{SharedSession, share};

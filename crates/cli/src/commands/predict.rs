@@ -1,8 +1,6 @@
 //! `hew predict`: edit predictions for editors, their counts, and their evaluation.
 
-mod backend;
 mod eval;
-mod model;
 
 use super::load;
 use crate::args::{GlobalArgs, PredictArgs, PredictCommand};
@@ -10,8 +8,7 @@ use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::Result;
 use crate::output;
-use backend::{EditorBackend, PredictionCounts};
-use model::PredictionModel;
+use backends::{EditorBackend, PredictionCounts, PredictionModel};
 use serde_json::json;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -21,7 +18,7 @@ pub(super) async fn predict(args: PredictArgs, global: &GlobalArgs, env: &Proces
     if let Some(PredictCommand::Status { json }) = args.command {
         return status(json, env);
     }
-    let model = PredictionModel::connect(&args, &loaded.config, env).await?;
+    let model = PredictionModel::connect(args.model.as_deref(), args.format.as_deref(), &loaded.config, env).await?;
     if let Some(PredictCommand::Eval(eval_args)) = &args.command {
         return eval::eval(eval_args, &model, env).await;
     }

@@ -123,8 +123,33 @@ pub trait WebSessions: Send + Sync {
     /// Publishes a session of this process to other processes, until the result is dropped.
     fn publish(&self, session: SessionId) -> Option<PublishedSession>;
 
+    /// Completes text at a cursor with the model for edit predictions.
+    fn complete(&self, query: CompletionQuery) -> WebFuture<TextCompletion>;
+
     /// Serves an ACP client until it disconnects, on the runtime of sessions.
     fn serve_acp(&self, stream: tokio::io::DuplexStream) -> BoxFuture<'static, ()>;
+}
+
+/// What to complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompletionQuery {
+    /// The text before the cursor, or a prompt with the markers of a FIM model.
+    pub prompt: String,
+    /// The text after the cursor.
+    pub suffix: Option<String>,
+    /// The maximum number of tokens of the answer.
+    pub max_tokens: Option<usize>,
+}
+
+/// The text to insert at a cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextCompletion {
+    /// The model.
+    pub model: String,
+    /// The text.
+    pub text: String,
+    /// Whether the token limit ended it.
+    pub is_truncated: bool,
 }
 
 /// The listening socket of a session, and the value that removes it.

@@ -1,5 +1,6 @@
 //! The routes of the API.
 
+mod completion_routes;
 mod device_routes;
 mod prompt_routes;
 mod review_routes;
@@ -30,6 +31,7 @@ pub(super) fn all() -> ApiRoutes {
     prompt_routes::add(&mut api);
     review_routes::add(&mut api);
     state_routes::add(&mut api);
+    completion_routes::add(&mut api);
     api.route(
         Method::GET,
         "/api/v1/openapi.json",

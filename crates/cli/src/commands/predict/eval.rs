@@ -1,11 +1,11 @@
 //! `hew predict eval`: predictions compared with the edits of a repository's commits.
 
-use super::model::PredictionModel;
 use crate::args::PredictEvalArgs;
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
+use backends::PredictionModel;
 use host::program::run_program;
 use predict::answer::{self, AnswerEnd, RejectedAnswer};
 use predict::evaluation::{self, PredictionCase, PredictionScore};

@@ -1,6 +1,5 @@
 //! The model that predicts edits.
 
-use crate::args::PredictArgs;
 use crate::config::Config;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
@@ -16,9 +15,11 @@ use std::sync::Arc;
 
 /// A model with its prompt format.
 #[derive(Clone)]
-pub(super) struct PredictionModel {
-    pub(super) name: String,
-    pub(super) format: &'static PromptFormat,
+pub struct PredictionModel {
+    /// Its name, as `provider/id`.
+    pub name: String,
+    /// Its prompt format.
+    pub format: &'static PromptFormat,
     transport: Transport,
 }
 
@@ -30,20 +31,18 @@ enum Transport {
 }
 
 impl PredictionModel {
-    /// Connects the model of the arguments or the configuration, or else the small or the main model.
-    pub(super) async fn connect(args: &PredictArgs, config: &Config, env: &ProcessEnv) -> Result<Self> {
+    /// Connects the named model or that of the configuration, or else the small or the main model.
+    pub async fn connect(model: Option<&str>, format: Option<&str>, config: &Config, env: &ProcessEnv) -> Result<Self> {
         let models = ModelRegistry::new(config, env);
-        let chosen = args
-            .model
-            .as_ref()
-            .or(config.predict.model.as_ref())
-            .or(config.small_model.as_ref());
+        let chosen = model
+            .or(config.predict.model.as_deref())
+            .or(config.small_model.as_deref());
         let info = match chosen {
             Some(name) => models.find_served(name).await?,
             None => models.main_model().await?.info,
         };
         let settings = models.settings(&info).await?;
-        let format = choose_format(args.format.as_deref().or(config.predict.format.as_deref()), &info.id)?;
+        let format = choose_format(format.or(config.predict.format.as_deref()), &info.id)?;
         let name = info.name();
         let transport = match format.kind {
             FormatKind::Chat => Transport::Chat(providers::connect(info, settings)?),
@@ -63,7 +62,7 @@ impl PredictionModel {
     }
 
     /// Asks the model.
-    pub(super) async fn complete(&self, prompt: &PredictionPrompt) -> Result<PredictionAnswer, PredictionError> {
+    pub async fn complete(&self, prompt: &PredictionPrompt) -> Result<PredictionAnswer, PredictionError> {
         let answer = match &self.transport {
             Transport::Completion(model) => {
                 let request = CompletionRequest {

@@ -1,20 +1,22 @@
-//! The backend of `hew predict`: the model, the project's rules and the counts of predictions.
+//! The backend of edit predictions: the model, the project's rules and the counts of predictions.
 
-use super::model::PredictionModel;
+use crate::PredictionModel;
 use crate::atomic;
 use crate::config::Config;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::paths;
-use crate::trust::ProjectTrust;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use host::config::{ConfigLayer, LoadedConfig};
 use host::permissions;
+use host::trust::ProjectTrust;
 use policy::{PathArea, Permissions};
+use predict::answer::AnswerEnd;
 use predict::prompt::PredictionPrompt;
-use predict::{DailyBudget, PromptFormat};
+use predict::{CursorText, DailyBudget, PromptFormat, RequestGate};
 use serde::{Deserialize, Serialize};
+use server::http::{CompletionQuery, TextCompletion};
 use server::predict::{NamedDefinition, PredictionAnswer, PredictionBackend, PredictionError, PredictionEvent};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -27,11 +29,15 @@ const DAY_SECONDS: u64 = 24 * 60 * 60;
 /// How many predictions were requested, shown, accepted and rejected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct PredictionCounts {
-    pub(super) requested: u64,
-    pub(super) shown: u64,
-    pub(super) accepted: u64,
-    pub(super) rejected: u64,
+pub struct PredictionCounts {
+    /// Requests to the model.
+    pub requested: u64,
+    /// Predictions that an editor showed.
+    pub shown: u64,
+    /// Accepted predictions.
+    pub accepted: u64,
+    /// Rejected predictions.
+    pub rejected: u64,
     /// The day of the last request as days since 1970, and the requests of that day.
     day: u64,
     day_requests: u32,
@@ -39,7 +45,7 @@ pub(super) struct PredictionCounts {
 
 impl PredictionCounts {
     /// Loads the counts; they start at 0 if the file is missing or damaged.
-    pub(super) fn load(env: &ProcessEnv) -> Result<Self> {
+    pub fn load(env: &ProcessEnv) -> Result<Self> {
         Ok(Self::read(&Self::file(env)?))
     }
 
@@ -60,7 +66,7 @@ struct ServedProject {
 }
 
 /// The backend for one editor.
-pub(super) struct EditorBackend {
+pub struct EditorBackend {
     model: PredictionModel,
     layers: Vec<ConfigLayer>,
     trust: ProjectTrust,
@@ -73,7 +79,8 @@ pub(super) struct EditorBackend {
 }
 
 impl EditorBackend {
-    pub(super) fn new(model: PredictionModel, root: PathBuf, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Self> {
+    /// The backend for a project.
+    pub fn new(model: PredictionModel, root: PathBuf, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Self> {
         let (permissions, _) = permissions::load(&loaded.layers, loaded.trust, &root, env);
         let counts_file = PredictionCounts::file(env)?;
         if let Some(folder) = counts_file.parent() {
@@ -90,6 +97,43 @@ impl EditorBackend {
             counts: Mutex::new(PredictionCounts::read(&counts_file)),
             counts_file,
             start: Instant::now(),
+        })
+    }
+}
+
+impl EditorBackend {
+    /// Completes text at a cursor, for editors that send their own prompt.
+    pub(crate) async fn complete_text(&self, query: CompletionQuery) -> Result<TextCompletion> {
+        let text = match query.suffix {
+            Some(after) => CursorText {
+                before: query.prompt,
+                after,
+            },
+            None => CursorText::from_prompt(&query.prompt),
+        };
+        let format = self.model.format;
+        let none = TextCompletion {
+            model: self.model.name.clone(),
+            text: String::new(),
+            is_truncated: false,
+        };
+        let Some(mut prompt) = text.prompt(format) else {
+            return Ok(none);
+        };
+        let mut budget = RequestGate::new(self.budget());
+        if !budget.start(self.now().1) {
+            return Err(
+                Failure::failed("the daily limit of predictions is reached").hint("`predict.daily_requests` sets it")
+            );
+        }
+        self.record(PredictionEvent::Requested, budget.usage());
+        prompt.max_tokens = query.max_tokens.unwrap_or(prompt.max_tokens).min(prompt.max_tokens);
+        let answer = self.model.complete(&prompt).await;
+        let answer = answer.map_err(|error| Failure::failed(error.to_string()))?;
+        Ok(TextCompletion {
+            text: text.inserted(format, &prompt, (&answer.text, answer.end)),
+            is_truncated: answer.end == AnswerEnd::Limit,
+            ..none
         })
     }
 }
