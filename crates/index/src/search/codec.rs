@@ -7,31 +7,37 @@ pub(crate) const SIGN_BYTES: usize = DIMENSIONS / 8;
 /// The bytes of a vector's magnitudes, one bit per component.
 pub(crate) const MAGNITUDE_BYTES: usize = DIMENSIONS / 8;
 
+/// The distance of a vector that is not searched.
+pub(crate) const FAR: u8 = u8::MAX;
+
 /// The quantiser of a normal distribution with two magnitudes: the bound between them and their representatives.
 const BOUND: f32 = 0.9816;
 const LEVELS: [f32; 2] = [0.4528, 1.510];
 /// The standard deviation of the components of a unit vector.
 const DEVIATION: f32 = 1.0 / 16.0;
 
+#[inline(always)]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes
-        .get(at..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(0, |bytes| u16::from_le_bytes(*bytes))
+    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => u16::from_le_bytes(*bytes),
+        None => 0,
+    }
 }
 
+#[inline(always)]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes
-        .get(at..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => u32::from_le_bytes(*bytes),
+        None => 0,
+    }
 }
 
+#[inline(always)]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes
-        .get(at..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => 0,
+    }
 }
 
 /// Appends seven bits per byte, lowest first; the highest bit marks continuation.
@@ -44,7 +50,13 @@ pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut number: u32) {
 }
 
 /// Reads a number and advances the position; the end of the bytes reads as 0.
+#[inline]
 pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> u32 {
+    // Most numbers take one byte.
+    if let Some(byte) = bytes.get(*at).filter(|byte| **byte < 0x80) {
+        *at += 1;
+        return u32::from(*byte);
+    }
     let mut number = 0;
     let mut shift = 0;
     while let Some(byte) = bytes.get(*at) {
@@ -122,14 +134,35 @@ impl ProductTable {
         sums[0] + sums[1]
     }
 
-    /// The number of components with another sign.
-    pub(crate) fn distance(&self, signs: &[u8]) -> u32 {
-        let words = signs.as_chunks::<8>().0;
-        words
-            .iter()
-            .zip(&self.signs)
-            .map(|(word, sign)| (u64::from_le_bytes(*word) ^ sign).count_ones())
-            .sum()
+    /// Appends the number of components with another sign for each of these vectors, which are signs only.
+    pub(crate) fn push_distances(&self, vectors: &[u8], distances: &mut Vec<u8>) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("popcnt") {
+            #[allow(unsafe_code, reason = "an instruction that older processors do not have")]
+            // SAFETY: the processor has the feature.
+            return unsafe { self.push_distances_popcnt(vectors, distances) };
+        }
+        self.push_distances_portable(vectors, distances);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "popcnt")]
+    fn push_distances_popcnt(&self, vectors: &[u8], distances: &mut Vec<u8>) {
+        self.push_distances_portable(vectors, distances);
+    }
+
+    /// A plain loop, because a closure would not be compiled for the instructions of its caller.
+    #[inline(always)]
+    fn push_distances_portable(&self, vectors: &[u8], distances: &mut Vec<u8>) {
+        let vectors = vectors.as_chunks::<SIGN_BYTES>().0;
+        distances.reserve(vectors.len());
+        for signs in vectors {
+            let mut distance = 0;
+            for nth in 0..DIMENSIONS / 64 {
+                distance += (u64_at(signs, 8 * nth) ^ self.signs[nth]).count_ones();
+            }
+            distances.push(distance.min(u32::from(FAR) - 1) as u8);
+        }
     }
 }
 
@@ -161,6 +194,12 @@ mod tests {
             let product = table.product(&code.signs, &code.magnitudes);
             assert!((product - vectors[0].similarity(vector)).abs() < 0.25, "{product}");
         }
-        assert_eq!(table.distance(&VectorCode::of(&vectors[0]).signs), 0);
+        let signs = vectors.map(|vector| VectorCode::of(&vector).signs).concat();
+        let (mut fast, mut portable) = (Vec::new(), Vec::new());
+        table.push_distances(&signs, &mut fast);
+        table.push_distances_portable(&signs, &mut portable);
+        assert_eq!(fast, portable);
+        assert_eq!(fast[0], 0);
+        assert!(0 < fast[1] && fast[1] < fast[2]);
     }
 }

@@ -20,7 +20,7 @@ const MAX_ANALYSED: usize = 8 * 1024;
 /// Languages whose syntax has no definitions worth a chunk.
 const DATA_LANGUAGES: [&str; 6] = ["CSS", "HTML", "JSON", "TOML", "YAML", "Make"];
 /// The maximum number of remembered words.
-const MAX_REMEMBERED: usize = 100_000;
+const MAX_REMEMBERED: usize = 40_000;
 /// Characters of the beginning of a file that belong to its summary.
 const SUMMARY_HEAD: usize = 600;
 /// Names of definitions that belong to the summary.
@@ -75,7 +75,7 @@ pub(crate) struct PathTerms {
 }
 
 /// Stems and tokens of words that occurred before.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct WordMemory {
     known: HashMap<Box<str>, (Term, Box<[Token]>)>,
 }
@@ -90,6 +90,13 @@ pub(crate) struct TermCounter {
 }
 
 impl WordMemory {
+    /// The vector of a text.
+    pub(crate) fn embed(&mut self, text: &str) -> Embedding {
+        let mut counter = TermCounter::default();
+        self.count(text, &mut counter);
+        Embedding::of_tokens(&mut counter.tokens)
+    }
+
     /// Adds the words of a text, and its identifiers of several words.
     pub(crate) fn count(&mut self, text: &str, counter: &mut TermCounter) {
         let folded = fold(text);

@@ -5,8 +5,9 @@ mod evidence;
 mod parsed;
 
 use crate::search::codec::ProductTable;
+use crate::search::document::WordMemory;
 use crate::search::embedding::Embedding;
-use crate::search::features::FEATURE_COUNT;
+use crate::search::features::{FEATURE_COUNT, FeatureValues};
 use crate::search::file_class::FileClass;
 use crate::search::ranker::Ranker;
 use crate::search::search_index::{IndexStamp, SearchIndex};
@@ -157,20 +158,21 @@ impl SearchIndex {
         let products = vector.as_ref().map(ProductTable::of);
         let evidence = Evidence::collect(self, &parsed, products.as_ref(), &query.scope);
         let candidates = evidence.candidates(MAX_RANKED.max(query.limit));
+        // A query at the same time has words of its own.
+        let (mut shared, mut own) = (self.path_words.try_lock(), WordMemory::default());
+        let words = shared.as_deref_mut().unwrap_or(&mut own);
         let mut ranked: Vec<(f32, FileEvidence)> = candidates
             .into_iter()
-            .map(|file| evidence.file(file, vector.as_ref()))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|file| (0.0, file))
+            .map(|file| (0.0, evidence.file(file, vector.as_ref(), words)))
             .collect();
+        drop(shared);
         evidence::complete(&mut ranked, &evidence);
         let ranker = Ranker::of(query.signals);
-        for (score, file) in &mut ranked {
-            *score = ranker.score(&file.features);
-            if query.scope.preferred.contains(&file.path.as_str()) {
-                *score += ranker.preference();
-            }
+        let features: Vec<&FeatureValues> = ranked.iter().map(|(_, file)| &file.features).collect();
+        let scores = ranker.scores(&features);
+        for ((slot, file), score) in ranked.iter_mut().zip(scores) {
+            let is_preferred = query.scope.preferred.contains(&file.path.as_str());
+            *slot = score + if is_preferred { ranker.preference() } else { 0.0 };
         }
         ranked.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.path.cmp(&other.path)));
         ranked.truncate(query.limit);

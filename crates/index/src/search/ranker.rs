@@ -33,11 +33,11 @@ impl Ranker {
         }
     }
 
-    /// The score of a file.
-    pub(crate) fn score(&self, features: &FeatureValues) -> f32 {
+    /// The scores of files.
+    pub(crate) fn scores(&self, files: &[&FeatureValues]) -> Vec<f32> {
         match self {
-            Self::Trees(forest) => forest.score(features),
-            Self::Single(feature) => features[*feature as usize],
+            Self::Trees(forest) => forest.scores(files),
+            Self::Single(feature) => files.iter().map(|features| features[*feature as usize]).collect(),
         }
     }
 
@@ -54,18 +54,18 @@ impl Ranker {
 #[derive(Debug, Default)]
 pub(crate) struct Forest {
     nodes: Vec<TreeNode>,
-    roots: Vec<usize>,
+    /// The root and the depth of each tree.
+    roots: Vec<(u16, u16)>,
 }
 
+/// A node. Both children of a leaf are the leaf itself, so that a walk needs no test for the end.
 #[derive(Debug, Clone, Copy)]
-enum TreeNode {
-    Leaf(f32),
-    /// Values up to the threshold continue with the next node, others with the node at `right`.
-    Split {
-        feature: u8,
-        threshold: f32,
-        right: u32,
-    },
+struct TreeNode {
+    /// The value of a leaf, or the threshold of a feature: values up to it continue at `left`, others at `right`.
+    number: f32,
+    left: u16,
+    right: u16,
+    feature: u8,
 }
 
 impl Forest {
@@ -74,56 +74,77 @@ impl Forest {
         let mut forest = Self::default();
         for line in text.lines() {
             let start = forest.nodes.len();
-            let nodes: Option<Vec<TreeNode>> = line.split(' ').map(|node| TreeNode::parse(node, start)).collect();
-            if let Some(nodes) = nodes {
-                forest.roots.push(start);
+            let nodes: Option<Vec<TreeNode>> = line
+                .split(' ')
+                .enumerate()
+                .map(|(nth, node)| TreeNode::parse(node, start, start + nth))
+                .collect();
+            if let (Some(nodes), Ok(root)) = (nodes, u16::try_from(start)) {
                 forest.nodes.extend(nodes);
+                let depth = forest.depth(root);
+                forest.roots.push((root, depth));
             }
         }
         forest
     }
 
-    fn score(&self, features: &FeatureValues) -> f32 {
-        self.roots.iter().map(|root| self.value(*root, features)).sum()
+    /// The number of steps to the deepest leaf. A child always follows its parent.
+    fn depth(&self, node: u16) -> u16 {
+        let Some(TreeNode { left, right, .. }) = self.nodes.get(usize::from(node)) else {
+            return 0;
+        };
+        match *left > node && *right > node {
+            true => 1 + self.depth(*left).max(self.depth(*right)),
+            false => 0,
+        }
     }
 
-    fn value(&self, root: usize, features: &FeatureValues) -> f32 {
-        let mut at = root;
-        // A child always follows its parent, so this ends.
-        while let Some(node) = self.nodes.get(at) {
-            match node {
-                TreeNode::Leaf(value) => return *value,
-                TreeNode::Split {
-                    feature,
-                    threshold,
-                    right,
-                } => {
-                    let value = features.get(usize::from(*feature)).copied().unwrap_or(0.0);
-                    at = if value <= *threshold {
-                        at + 1
-                    } else {
-                        (*right as usize).max(at + 1)
-                    };
-                }
+    /// The scores of files: tree by tree, because the nodes of one tree stay in the processor's cache.
+    fn scores(&self, files: &[&FeatureValues]) -> Vec<f32> {
+        let mut scores = vec![0.0; files.len()];
+        for (root, depth) in &self.roots {
+            for (score, features) in scores.iter_mut().zip(files) {
+                *score += self.value(*root, *depth, features);
             }
         }
-        0.0
+        scores
+    }
+
+    fn value(&self, root: u16, depth: u16, features: &FeatureValues) -> f32 {
+        let mut at = root;
+        for _ in 0..depth {
+            let Some(node) = self.nodes.get(usize::from(at)) else {
+                return 0.0;
+            };
+            let value = features.get(usize::from(node.feature)).copied().unwrap_or(0.0);
+            at = if value <= node.number { node.left } else { node.right };
+        }
+        self.nodes.get(usize::from(at)).map_or(0.0, |leaf| leaf.number)
     }
 }
 
 impl TreeNode {
-    fn parse(text: &str, start: usize) -> Option<Self> {
+    /// Parses the node at a position of a tree that begins at `start`.
+    fn parse(text: &str, start: usize, at: usize) -> Option<Self> {
         let mut fields = text.split(',');
         let first = fields.next()?;
+        let at = u16::try_from(at).ok()?;
         let Some(threshold) = fields.next() else {
-            return first.parse().ok().map(Self::Leaf);
+            return Some(Self {
+                number: first.parse().ok()?,
+                left: at,
+                right: at,
+                feature: 0,
+            });
         };
         let right: usize = fields.next()?.parse().ok()?;
+        let right = u16::try_from(start + right).ok().filter(|right| *right > at)?;
         let feature: u8 = first.parse().ok()?;
-        (usize::from(feature) < FEATURE_COUNT).then_some(Self::Split {
+        (usize::from(feature) < FEATURE_COUNT).then_some(Self {
+            number: threshold.parse().ok()?,
+            left: at + 1,
+            right,
             feature,
-            threshold: threshold.parse().ok()?,
-            right: u32::try_from(start + right).ok()?,
         })
     }
 }
@@ -150,8 +171,7 @@ mod tests {
                 "train the ranker again after a change of the features"
             );
         }
-        let uses_vectors =
-            |node: &TreeNode| matches!(node, TreeNode::Split { feature, .. } if IS_SEMANTIC[usize::from(*feature)]);
+        let uses_vectors = |node: &TreeNode| node.left != node.right && IS_SEMANTIC[usize::from(node.feature)];
         assert!(!LEXICAL.nodes.iter().any(uses_vectors));
         assert!(ALL.nodes.iter().any(uses_vectors));
     }
@@ -160,10 +180,10 @@ mod tests {
     fn a_tree_is_evaluated_from_its_root() {
         let forest = Forest::parse("features 9\ntrees 2\n0,0.5,2 -1 1,2,4 10 20\n5");
         let mut features = [0.0; FEATURE_COUNT];
-        assert_eq!(forest.score(&features), 4.0);
+        assert_eq!(forest.scores(&[&features])[0], 4.0);
         features[0] = 1.0;
-        assert_eq!(forest.score(&features), 15.0);
+        assert_eq!(forest.scores(&[&features])[0], 15.0);
         features[1] = 3.0;
-        assert_eq!(forest.score(&features), 25.0);
+        assert_eq!(forest.scores(&[&features])[0], 25.0);
     }
 }

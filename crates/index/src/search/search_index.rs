@@ -1,8 +1,9 @@
 //! Several segments as one index: the latest version of each file counts.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use crate::search::document::WordMemory;
 use crate::search::file_class::FileClass;
 use crate::search::segment::{FileRecord, RecordState, Segment};
 use crate::search::segment_builder::SegmentBuilder;
@@ -53,6 +54,8 @@ pub struct SearchIndex {
     pub(crate) file_total: usize,
     /// Newer stamps of files with unchanged content, by the hash of the path.
     touched: HashMap<u64, IndexStamp>,
+    /// Words of the paths that queries met.
+    pub(crate) path_words: Arc<Mutex<WordMemory>>,
 }
 
 /// A segment and the positions of its files and chunks in the whole index.
@@ -170,17 +173,23 @@ impl SearchIndex {
         })
     }
 
-    /// The segments with small and mostly stale ones merged, if there are more than `most` or much is stale. Segments of
-    /// fewer than `small` bytes are small.
-    pub fn compacted(&self, most: usize, small: usize) -> Option<Vec<Segment>> {
-        let is_stale = |part: &IndexPart| {
-            let live = (0..part.segment.files).filter(|file| part.is_live(*file)).count();
-            2 * live < part.segment.files
-        };
-        let is_merged = |part: &&IndexPart| part.segment.size() < small || is_stale(part);
-        if self.parts.len() <= most && self.stale_files() <= self.live_files / 2 + 100 {
+    /// The segments with small and mostly stale ones merged, if there are more than `most` small ones or much is stale.
+    /// Segments of fewer than `small` bytes are small. The result of the merge has about `limit` bytes at most.
+    pub fn compacted(&self, most: usize, small: usize, limit: usize) -> Option<Vec<Segment>> {
+        let live_files = |part: &IndexPart| (0..part.segment.files).filter(|file| part.is_live(*file)).count();
+        let is_small = |part: &IndexPart| part.segment.size() < small;
+        let is_much_stale = self.stale_files() > self.live_files / 2 + 100;
+        if self.parts.iter().filter(|part| is_small(part)).count() <= most && !is_much_stale {
             return None;
         }
+        let mut size = 0;
+        let is_merged = |part: &&IndexPart| {
+            let (live, files) = (live_files(part), part.segment.files.max(1));
+            let live_size = part.segment.size() / files * live;
+            let is_wanted = (is_small(part) || 2 * live < files) && size + live_size <= limit;
+            size += if is_wanted { live_size } else { 0 };
+            is_wanted
+        };
         let (merged, kept): (Vec<&IndexPart>, Vec<&IndexPart>) = self.parts.iter().partition(is_merged);
         let mut builder = SegmentBuilder::default();
         for part in &merged {
@@ -206,7 +215,7 @@ impl SearchIndex {
         if builder.files() > 0 {
             segments.push(Segment::open(Arc::new(builder.finish())).ok()?);
         }
-        (segments.len() < self.parts.len() || self.stale_files() > self.live_files / 2 + 100).then_some(segments)
+        (segments.len() < self.parts.len() || is_much_stale && !merged.is_empty()).then_some(segments)
     }
 
     /// The current records with their segments.

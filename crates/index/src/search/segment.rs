@@ -126,6 +126,20 @@ pub(crate) struct ChunkRecord {
     pub(crate) file: u32,
 }
 
+impl ChunkRecord {
+    #[inline]
+    pub(crate) fn of(record: &[u8; CHUNK_RECORD]) -> Self {
+        Self {
+            first: u32_at(record, 0),
+            lines: u16_at(record, 4),
+            length: u16_at(record, 6),
+            label: u32_at(record, 8),
+            names: u32_at(record, 12),
+            file: u32_at(record, 16),
+        }
+    }
+}
+
 impl Segment {
     /// Opens a segment.
     pub fn open(bytes: SegmentBytes) -> Result<Self, SegmentDefect> {
@@ -218,18 +232,12 @@ impl Segment {
     }
 
     pub(crate) fn chunk(&self, nth: usize) -> ChunkRecord {
-        let record = self
-            .section(Section::Chunks)
-            .get(nth * CHUNK_RECORD..)
-            .unwrap_or_default();
-        ChunkRecord {
-            first: u32_at(record, 0),
-            lines: u16_at(record, 4),
-            length: u16_at(record, 6),
-            label: u32_at(record, 8),
-            names: u32_at(record, 12),
-            file: u32_at(record, 16),
-        }
+        ChunkRecord::of(self.chunk_table().get(nth).unwrap_or(&[0; CHUNK_RECORD]))
+    }
+
+    /// The bytes of the records of all chunks.
+    pub(crate) fn chunk_table(&self) -> &[[u8; CHUNK_RECORD]] {
+        self.section(Section::Chunks).as_chunks().0
     }
 
     pub(crate) fn label(&self, chunk: &ChunkRecord) -> &str {

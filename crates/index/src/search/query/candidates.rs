@@ -1,32 +1,58 @@
 //! Selects the best of many.
 
 /// The positions of the `count` highest scores above 0, best first; ties by position.
-pub(crate) fn top(scores: &[f32], count: usize) -> Vec<usize> {
-    let mut positions: Vec<usize> = (0..scores.len()).filter(|nth| scores[*nth] > 0.0).collect();
-    let order = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then_with(|| a.cmp(b));
-    if positions.len() > count {
-        positions.select_nth_unstable_by(count, order);
-        positions.truncate(count);
+pub(crate) fn top(scores: impl Iterator<Item = (usize, f32)>, count: usize) -> Vec<(usize, f32)> {
+    let order = |a: &(usize, f32), b: &(usize, f32)| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));
+    let mut best: Vec<(usize, f32)> = Vec::with_capacity(4 * count);
+    let mut least = 0.0;
+    for (position, score) in scores {
+        // An equal score at a later position is not better.
+        if score <= least {
+            continue;
+        }
+        best.push((position, score));
+        if best.len() >= 4 * count && count > 0 {
+            let (_, last, _) = best.select_nth_unstable_by(count - 1, order);
+            least = last.1;
+            best.truncate(count);
+        }
     }
-    positions.sort_unstable_by(order);
-    positions
+    best.sort_unstable_by(order);
+    best.truncate(count);
+    best
 }
 
-/// For each position its rank among `ordered`, from 1; 0 for others. Equal scores have the same rank, so that the order of
-/// the segments does not matter.
-pub(crate) fn ranks(ordered: &[usize], scores: &[f32]) -> Vec<u32> {
-    let mut ranks = vec![0; scores.len()];
-    let (mut rank, mut last) = (0, f32::INFINITY);
-    for (nth, position) in ordered.iter().enumerate() {
-        let score = scores.get(*position).copied().unwrap_or(0.0);
-        if score < last {
-            (rank, last) = (nth as u32 + 1, score);
-        }
-        if let Some(slot) = ranks.get_mut(*position) {
-            *slot = rank;
-        }
+/// The ranks of chunks, by chunk.
+#[derive(Debug, Default)]
+pub(crate) struct ChunkRanks(Vec<(usize, u32)>);
+
+impl ChunkRanks {
+    /// The ranks of chunks in this order, from 1. Equal scores have the same rank, so that the order of the segments does
+    /// not matter.
+    pub(crate) fn of(ordered: &[(usize, f32)]) -> Self {
+        let (mut rank, mut last) = (0, f32::INFINITY);
+        let ranks = ordered.iter().enumerate().map(|(nth, (chunk, score))| {
+            if *score < last {
+                (rank, last) = (nth as u32 + 1, *score);
+            }
+            (*chunk, rank)
+        });
+        let mut ranks: Vec<(usize, u32)> = ranks.collect();
+        ranks.sort_unstable();
+        Self(ranks)
     }
-    ranks
+
+    /// The ranked chunks in a range.
+    pub(crate) fn within(&self, chunks: &std::ops::Range<usize>) -> &[(usize, u32)] {
+        let from = self.0.partition_point(|(chunk, _)| *chunk < chunks.start);
+        let to = self.0.partition_point(|(chunk, _)| *chunk < chunks.end);
+        self.0.get(from..to).unwrap_or_default()
+    }
+
+    /// The rank of a chunk; 0 without one.
+    pub(crate) fn of_chunk(&self, chunk: usize) -> u32 {
+        self.within(&(chunk..chunk + 1)).first().map_or(0, |(_, rank)| *rank)
+    }
 }
 
 /// The reciprocal rank, 0 without a rank.
@@ -34,5 +60,26 @@ pub(crate) fn reciprocal(rank: u32) -> f32 {
     match rank {
         0 => 0.0,
         rank => 1.0 / (60.0 + rank as f32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_scores_are_selected_in_order() {
+        let scores: Vec<f32> = (0..1_000).map(|nth| ((nth * 7_919) % 101) as f32).collect();
+        let mut expected: Vec<(usize, f32)> = scores
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, score)| *score > 0.0)
+            .collect();
+        expected.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        for count in [0, 1, 7, 200, 2_000] {
+            let found = top(scores.iter().copied().enumerate(), count);
+            assert_eq!(found, expected[..expected.len().min(count)], "{count}");
+        }
     }
 }

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::candidates::{ranks, reciprocal, top};
+use super::candidates::{ChunkRanks, reciprocal, top};
 use super::parsed::ParsedQuery;
 use super::{ChunkHit, FileHit, MatchReason, QueryScope};
 use crate::SymbolKind;
-use crate::search::codec::{ProductTable, SIGN_BYTES};
-use crate::search::document::{file_stem, name_terms, path_prefix};
+use crate::search::codec::{FAR, ProductTable};
+use crate::search::document::{WordMemory, file_stem, name_terms, path_prefix};
 use crate::search::embedding::Embedding;
 use crate::search::features::{FEATURE_COUNT, Feature, FeatureValues, set};
 use crate::search::file_class::FileClass;
 use crate::search::search_index::{IndexPart, SearchIndex};
-use crate::search::segment::FileRecord;
+use crate::search::segment::{ChunkRecord, FileRecord};
 use crate::search::words::Term;
 
 const K1: f32 = 1.5;
@@ -35,11 +35,10 @@ pub(super) struct Evidence<'i> {
     /// The terms of the query in each chunk, as bits.
     found: Vec<u32>,
     file_bm25: Vec<f32>,
-    similarity: Vec<f32>,
-    bm25_ranks: Vec<u32>,
-    similarity_ranks: Vec<u32>,
-    bm25_order: Vec<usize>,
-    similarity_order: Vec<usize>,
+    bm25_ranks: ChunkRanks,
+    similarity_ranks: ChunkRanks,
+    bm25_order: Vec<(usize, f32)>,
+    similarity_order: Vec<(usize, f32)>,
 }
 
 /// A candidate file with its features.
@@ -50,6 +49,8 @@ pub(super) struct FileEvidence {
     pub(super) features: FeatureValues,
     /// Its chunks by relevance.
     chunks: Vec<usize>,
+    /// Whether each of its chunks defines an identifier of the query.
+    defined: Vec<bool>,
 }
 
 impl<'i> Evidence<'i> {
@@ -67,19 +68,17 @@ impl<'i> Evidence<'i> {
             bm25: vec![0.0; index.chunk_total],
             found: vec![0; index.chunk_total],
             file_bm25: vec![0.0; index.file_total],
-            similarity: Vec::new(),
-            bm25_ranks: Vec::new(),
-            similarity_ranks: Vec::new(),
+            bm25_ranks: ChunkRanks::default(),
+            similarity_ranks: ChunkRanks::default(),
             bm25_order: Vec::new(),
             similarity_order: Vec::new(),
         };
         let allowed = evidence.allowed(scope);
         evidence.count_words(&allowed);
-        evidence.compare_vectors(&allowed);
-        evidence.bm25_order = top(&evidence.bm25, TOP_CHUNKS);
-        evidence.bm25_ranks = ranks(&evidence.bm25_order, &evidence.bm25);
-        evidence.similarity_order = top(&evidence.similarity, TOP_CHUNKS);
-        evidence.similarity_ranks = ranks(&evidence.similarity_order, &evidence.similarity);
+        evidence.bm25_order = top(evidence.bm25.iter().copied().enumerate(), TOP_CHUNKS);
+        evidence.bm25_ranks = ChunkRanks::of(&evidence.bm25_order);
+        evidence.similarity_order = evidence.most_similar(&allowed);
+        evidence.similarity_ranks = ChunkRanks::of(&evidence.similarity_order);
         evidence
     }
 
@@ -133,8 +132,11 @@ impl<'i> Evidence<'i> {
             let (mut chunks_with, mut files_with) = (0_usize, 0_usize);
             for (part, allowed) in self.index.parts.iter().zip(allowed) {
                 let mut last_file = usize::MAX;
+                let table = part.segment.chunk_table();
                 part.segment.postings(term.term, |chunk, count| {
-                    let record = part.segment.chunk(chunk);
+                    let Some(record) = table.get(chunk).map(ChunkRecord::of) else {
+                        return;
+                    };
                     let file = record.file as usize;
                     if part.has_stale() && !part.is_live(file) {
                         return;
@@ -173,48 +175,46 @@ impl<'i> Evidence<'i> {
         }
     }
 
-    /// Similarities of the chunks: of all in a small index, otherwise of those with the most similar signs.
-    fn compare_vectors(&mut self, allowed: &[Option<Vec<bool>>]) {
-        let Some(products) = self.products else { return };
-        self.similarity = vec![0.0; self.index.chunk_total];
-        let least = match self.index.chunk_total > MAX_COMPARED {
-            true => self.distance_bound(products),
-            false => u32::MAX,
+    /// The most similar chunks: among all in a small index, otherwise among those with the most similar signs.
+    fn most_similar(&self, allowed: &[Option<Vec<bool>>]) -> Vec<(usize, f32)> {
+        let Some(products) = self.products else {
+            return Vec::new();
         };
+        let mut distances = Vec::with_capacity(self.index.chunk_total);
         for (part, allowed) in self.index.parts.iter().zip(allowed) {
-            let signs = part.segment.all_signs().as_chunks::<SIGN_BYTES>().0;
-            for (chunk, signs) in signs.iter().enumerate() {
-                if least != u32::MAX && products.distance(signs) > least {
-                    continue;
+            products.push_distances(part.segment.all_signs(), &mut distances);
+            let Some(allowed) = allowed else { continue };
+            for (distance, chunk) in distances
+                .iter_mut()
+                .skip(part.first_chunk)
+                .zip(part.segment.chunk_table())
+            {
+                if !allowed
+                    .get(ChunkRecord::of(chunk).file as usize)
+                    .copied()
+                    .unwrap_or(false)
+                {
+                    *distance = FAR;
                 }
-                let record = part.segment.chunk(chunk);
-                let is_allowed = allowed
-                    .as_ref()
-                    .is_none_or(|allowed| allowed.get(record.file as usize).copied().unwrap_or(false));
-                if is_allowed && record.length > 0 {
-                    self.similarity[part.first_chunk + chunk] =
-                        products.product(signs, part.segment.magnitudes(chunk)).max(0.001);
-                }
             }
         }
-    }
-
-    /// The distance within which about twice the wanted number of chunks lie.
-    fn distance_bound(&self, products: &ProductTable) -> u32 {
-        let mut histogram = [0_usize; 257];
-        for part in &self.index.parts {
-            for signs in part.segment.all_signs().as_chunks::<SIGN_BYTES>().0 {
-                histogram[products.distance(signs).min(256) as usize] += 1;
+        let bound = match self.index.chunk_total > MAX_COMPARED {
+            true => distance_bound(&distances),
+            false => FAR - 1,
+        };
+        let mut parts = self.index.parts.iter().peekable();
+        let near = distances.iter().enumerate().filter(|(_, distance)| **distance <= bound);
+        let similarities = near.filter_map(|(chunk, _)| {
+            while parts
+                .peek()
+                .is_some_and(|part| part.first_chunk + part.segment.chunks <= chunk)
+            {
+                parts.next();
             }
-        }
-        let mut seen = 0;
-        for (distance, count) in histogram.iter().enumerate() {
-            seen += count;
-            if seen >= 2 * TOP_CHUNKS {
-                return distance as u32;
-            }
-        }
-        u32::MAX
+            let part = parts.peek()?;
+            Some((chunk, self.similarity_of(part, chunk - part.first_chunk)))
+        });
+        top(similarities, TOP_CHUNKS)
     }
 
     fn part_of_chunk(&self, chunk: usize) -> (usize, &IndexPart) {
@@ -232,7 +232,7 @@ impl<'i> Evidence<'i> {
         for order in [&self.bm25_order, &self.similarity_order] {
             let mut rank = 0;
             let mut last = HashMap::new();
-            for chunk in order {
+            for (chunk, _) in order {
                 let (nth, part) = self.part_of_chunk(*chunk);
                 let file = (nth, part.segment.chunk(chunk - part.first_chunk).file as usize);
                 last.entry(file).or_insert_with(|| {
@@ -241,7 +241,8 @@ impl<'i> Evidence<'i> {
                 });
             }
         }
-        for (rank, file) in top(&self.file_bm25, most).into_iter().enumerate() {
+        let files = top(self.file_bm25.iter().copied().enumerate(), most);
+        for (rank, (file, _)) in files.into_iter().enumerate() {
             let nth = self
                 .index
                 .parts
@@ -257,7 +258,12 @@ impl<'i> Evidence<'i> {
     }
 
     /// The features of a file that do not depend on other candidates.
-    pub(super) fn file(&self, (nth, file): (usize, usize), vector: Option<&Embedding>) -> FileEvidence {
+    pub(super) fn file(
+        &self,
+        (nth, file): (usize, usize),
+        vector: Option<&Embedding>,
+        words: &mut WordMemory,
+    ) -> FileEvidence {
         let part = &self.index.parts[nth];
         let record = part.segment.file(file);
         let path = part.segment.path(&record).to_owned();
@@ -355,11 +361,9 @@ impl<'i> Evidence<'i> {
             .filter(|(_, term)| term.is_identifier);
         let identifiers = identifiers.fold(0_u32, |bits, (nth, _)| bits | 1 << (nth & 31));
         put(Feature::IdentifierUsed, weight(all & identifiers));
-        let among = |ranks: &[u32]| {
-            let near = local
-                .clone()
-                .filter_map(|chunk| ranks.get(part.first_chunk + chunk))
-                .filter(|rank| (1..=20).contains(*rank));
+        let places = part.first_chunk + local.start..part.first_chunk + local.end;
+        let among = |ranks: &ChunkRanks| {
+            let near = ranks.within(&places).iter().filter(|(_, rank)| *rank <= 20);
             near.count() as f32
         };
         put(Feature::TopChunks, among(&self.bm25_ranks));
@@ -373,11 +377,11 @@ impl<'i> Evidence<'i> {
             );
             put(
                 Feature::PathSimilarity,
-                vector.similarity(&Embedding::of(&path_prefix(&path))),
+                vector.similarity(&words.embed(&path_prefix(&path))),
             );
             put(
                 Feature::StemSimilarity,
-                vector.similarity(&Embedding::of(file_stem(&path))),
+                vector.similarity(&words.embed(file_stem(&path))),
             );
         }
         for (feature, class) in [
@@ -395,13 +399,14 @@ impl<'i> Evidence<'i> {
         put(Feature::Chunks, (1.0 + record.chunk_count as f32).ln());
         put(Feature::Depth, path.matches('/').count() as f32);
         put(Feature::FilesInIndex, (1.0 + self.index.live_files as f32).ln());
-        let chunks = self.order_chunks(part, local, &similarities, &best, &scores);
+        let chunks = self.order_chunks(part, local, &names.defined, [&similarities, &best, &scores]);
         FileEvidence {
             part: nth,
             path,
             record,
             features,
             chunks,
+            defined: names.defined,
         }
     }
 
@@ -410,41 +415,32 @@ impl<'i> Evidence<'i> {
         &self,
         part: &IndexPart,
         local: std::ops::Range<usize>,
-        similarities: &[f32],
-        best: &[f32],
-        scores: &[f32],
+        defined: &[bool],
+        [similarities, best, scores]: [&[f32]; 3],
     ) -> Vec<usize> {
         let most = |sorted: &[f32]| sorted.first().copied().unwrap_or(0.0).max(f32::EPSILON);
         let (top_similarity, top_score) = (most(best), most(scores));
         let mut chunks: Vec<(f32, usize)> = local
             .clone()
             .map(|chunk| {
-                let similarity = similarities.get(chunk - local.start).copied().unwrap_or(0.0);
-                let mut defined = 0.0;
-                part.segment.names(&part.segment.chunk(chunk), |name, _| {
-                    let is_named = self
-                        .query
-                        .terms
-                        .iter()
-                        .any(|term| term.is_identifier && term.names(name));
-                    defined += f32::from(u8::from(is_named));
-                });
-                let score =
-                    self.bm25[part.first_chunk + chunk] / top_score + similarity / top_similarity + defined.min(1.0);
+                let nth = chunk - local.start;
+                let similarity = similarities.get(nth).copied().unwrap_or(0.0);
+                let defined = f32::from(u8::from(defined.get(nth).copied().unwrap_or(false)));
+                let score = self.bm25[part.first_chunk + chunk] / top_score + similarity / top_similarity + defined;
                 (score, chunk)
             })
             .collect();
-        chunks.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.cmp(other)));
+        chunks.sort_unstable_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.cmp(other)));
         chunks.into_iter().map(|(_, chunk)| chunk).collect()
     }
 
     fn similarity_of(&self, part: &IndexPart, chunk: usize) -> f32 {
         let Some(products) = self.products else { return 0.0 };
-        match self.similarity.get(part.first_chunk + chunk).copied().unwrap_or(0.0) {
-            0.0 if part.segment.chunk(chunk).length > 0 => {
-                products.product(part.segment.signs(chunk), part.segment.magnitudes(chunk))
-            }
-            known => known,
+        match part.segment.chunk(chunk).length {
+            0 => 0.0,
+            _ => products
+                .product(part.segment.signs(chunk), part.segment.magnitudes(chunk))
+                .max(0.001),
         }
     }
 
@@ -467,6 +463,7 @@ impl<'i> Evidence<'i> {
         let mut matches = NameMatches::default();
         let terms = &self.query.terms;
         for chunk in chunks {
+            let mut defined = false;
             part.segment.names(&part.segment.chunk(chunk), |name, parts| {
                 matches.count += 1;
                 let (mut bits, mut matched, mut count) = (0_u32, 0_usize, 0_usize);
@@ -482,9 +479,13 @@ impl<'i> Evidence<'i> {
                 for (nth, term) in terms.iter().enumerate().filter(|(_, term)| term.names(name)) {
                     let bit = 1 << (nth & 31);
                     bits |= bit;
+                    defined |= term.is_identifier;
                     matches.identifiers |= if term.is_identifier { bit } else { 0 };
                     matches.types |= if is_type { bit } else { 0 };
                     matches.identifier_types |= if is_type && term.is_identifier { bit } else { 0 };
+                }
+                if bits == 0 {
+                    return;
                 }
                 matches.bits |= bits;
                 let rarity: f32 = self
@@ -496,6 +497,7 @@ impl<'i> Evidence<'i> {
                     .sum();
                 matches.best = matches.best.max(rarity * matched as f32 / count.max(1) as f32);
             });
+            matches.defined.push(defined);
         }
         matches
     }
@@ -543,22 +545,18 @@ impl<'i> Evidence<'i> {
     fn fused(&self, file: &FileEvidence) -> (f32, f32) {
         let part = &self.index.parts[file.part];
         let weight = if self.query.is_symbol { 0.3 } else { 0.5 };
+        let first = part.first_chunk + file.record.first_chunk as usize;
+        let places = first..first + file.chunks.len();
         let mut best = (0.0_f32, 0.0_f32);
-        for chunk in &file.chunks {
-            let place = part.first_chunk + chunk;
-            let lexical = reciprocal(self.bm25_ranks.get(place).copied().unwrap_or(0));
-            let semantic = reciprocal(self.similarity_ranks.get(place).copied().unwrap_or(0));
-            let mut boost = 1.0;
-            part.segment.names(&part.segment.chunk(*chunk), |name, _| {
-                if self
-                    .query
-                    .terms
-                    .iter()
-                    .any(|term| term.is_identifier && term.names(name))
-                {
-                    boost = 3.0;
-                }
-            });
+        // Chunks without a rank score 0.
+        let ranked = [&self.bm25_ranks, &self.similarity_ranks].map(|ranks| ranks.within(&places));
+        for (place, _) in ranked.into_iter().flatten() {
+            let lexical = reciprocal(self.bm25_ranks.of_chunk(*place));
+            let semantic = reciprocal(self.similarity_ranks.of_chunk(*place));
+            let boost = match file.defined.get(place - first) {
+                Some(true) => 3.0,
+                Some(false) | None => 1.0,
+            };
             best.0 = best.0.max(boost * lexical);
             best.1 = best.1.max(boost * ((1.0 - weight) * lexical + weight * semantic));
         }
@@ -661,6 +659,22 @@ struct NameMatches {
     /// The rarity of the matched words of the best name, times its matched share.
     best: f32,
     count: usize,
+    /// Whether each chunk defines an identifier of the query.
+    defined: Vec<bool>,
+}
+
+/// The distance within which about twice the wanted number of chunks lie.
+fn distance_bound(distances: &[u8]) -> u8 {
+    let mut histogram = [0_usize; 256];
+    for distance in distances {
+        histogram[usize::from(*distance)] += 1;
+    }
+    let mut seen = 0;
+    let near = (0..FAR).find(|distance| {
+        seen += histogram[usize::from(*distance)];
+        seen >= 2 * TOP_CHUNKS
+    });
+    near.unwrap_or(FAR - 1)
 }
 
 fn best_three(sorted: &[f32]) -> f32 {
