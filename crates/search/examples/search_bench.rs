@@ -1,9 +1,10 @@
 //! Measures code search on repositories with questions and writes the features for training.
 //!
 //! `search_bench features REPOSITORIES QUESTIONS` prints one line of JSON per question and candidate file; `search_bench
-//! score REPOSITORIES QUESTIONS [all|lexical|bm25|embedding]` prints NDCG@10. `cargo xtask search-bench` runs it.
+//! score REPOSITORIES QUESTIONS [all|lexical|bm25|embedding]` prints NDCG@10. `search_bench speed PROJECT QUESTIONS` prints
+//! the time, memory and size of the project's index and the times of all questions. `cargo xtask search-bench` runs it.
 
-#![allow(clippy::expect_used)] // A failed benchmark ends with its reason.
+#![allow(clippy::expect_used, clippy::disallowed_methods)] // A failed benchmark ends with its reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +15,13 @@ use search::{CodeIndex, CodeQuery, CodeResult, RefreshPriority};
 use serde_json::{Value, json};
 use workspace::{StopSignal, Workspace, read_regular_file};
 
+/// How often each question is asked to measure its time.
+const RUNS: usize = 5;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [task, folder, questions, rest @ ..] = &arguments[..] else {
-        eprintln!("usage: search_bench features|score REPOSITORIES QUESTIONS [SIGNALS]");
+        eprintln!("usage: search_bench features|score|speed REPOSITORIES QUESTIONS [SIGNALS]");
         std::process::exit(2);
     };
     let signals = match rest.first().map(String::as_str) {
@@ -28,6 +32,9 @@ fn main() {
         Some(_) => RankingSignals::Embedding,
     };
     let questions = Path::new(questions);
+    if task == "speed" {
+        return speed(Path::new(folder), questions, signals);
+    }
     let repositories = read_json(&questions.join("repos.json"));
     let cache = tempfile::tempdir().expect("a temporary folder");
     let mut languages: BTreeMap<String, Vec<f64>> = BTreeMap::new();
@@ -127,6 +134,105 @@ fn main() {
         "NDCG@10, mean of languages: {:.4}; query p50 {median:?}",
         mean(&by_language)
     );
+}
+
+/// Measures an index: its first construction, an update without changes, an update of one file, and queries.
+fn speed(project: &Path, questions: &Path, signals: RankingSignals) {
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    let open = || CodeIndex::new(Workspace::open(project).expect("a project"), cache.path());
+    let update = |index: &CodeIndex, name: &str| {
+        let (start, used) = (Instant::now(), process_time());
+        let stop = StopSignal::after(Duration::from_secs(3600));
+        let outcome = index.refresh(&stop, RefreshPriority::Foreground).expect("an index");
+        println!(
+            "{name}: {:.3} s, {:.2} s of processors, {} files analysed, {}",
+            start.elapsed().as_secs_f64(),
+            process_time() - used,
+            outcome.updated,
+            memory()
+        );
+    };
+    let index = open();
+    update(&index, "first index");
+    let status = index.status();
+    println!(
+        "{} files, {} lines, {} chunks, {} segments, index {} KB = {:.3} of the source, sections {:?}",
+        status.files,
+        status.lines,
+        status.chunks,
+        status.segments,
+        status.bytes / 1024,
+        status.bytes as f64 / status.source_bytes as f64,
+        index.current().section_sizes()
+    );
+    drop(index);
+    let start = Instant::now();
+    let index = open();
+    index.load();
+    println!("load: {:.3} s, {}", start.elapsed().as_secs_f64(), memory());
+    update(&index, "update without changes");
+    let changed = project.join("hew_search_bench_changed_file.rs");
+    std::fs::write(&changed, include_str!("search_bench.rs")).expect("a written file");
+    update(&index, "update of one file");
+    std::fs::remove_file(&changed).expect("a removed file");
+    update(&index, "update of a removed file");
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(questions.join("questions")).expect("questions") {
+        let list = read_json(&entry.expect("an entry").path());
+        let list = list.as_array().expect("a list").iter();
+        texts.extend(list.map(|question| question["query"].as_str().expect("a query").to_owned()));
+    }
+    let current = index.current();
+    // The shortest of several runs, because other processes interrupt some.
+    let mut times = vec![f64::INFINITY; texts.len()];
+    let used = process_time();
+    for _ in 0..RUNS {
+        for (text, time) in texts.iter().zip(&mut times) {
+            let start = Instant::now();
+            let found = current.search(&index::search::SearchQuery {
+                text,
+                scope: QueryScope::default(),
+                limit: 10,
+                signals,
+            });
+            *time = time.min(start.elapsed().as_secs_f64());
+            drop(found);
+        }
+    }
+    let used = (process_time() - used) * 1e3 / (RUNS * texts.len()) as f64;
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(0.0) * 1e3;
+    println!(
+        "{} queries: mean {used:.2} ms of processor, p50 {:.2} ms, p90 {:.2} ms, p99 {:.2} ms, {}",
+        times.len(),
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        memory()
+    );
+}
+
+/// Seconds of processors that this process used.
+fn process_time() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = stat
+        .split(' ')
+        .skip(13)
+        .take(2)
+        .filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
+fn memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let wanted = ["VmHWM", "VmRSS", "RssAnon"];
+    let lines = status
+        .lines()
+        .filter(|line| wanted.iter().any(|name| line.starts_with(name)));
+    lines
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn read_json(path: &Path) -> Value {
