@@ -3,17 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use index::search::{IndexStamp, SearchIndex, Segment};
+use index::search::{IndexStamp, SearchIndex, Segment, SegmentBytes};
 use store::{LoadedLog, SegmentLog};
-use workspace::Workspace;
+use workspace::{StopGuard, StopSignal, Workspace};
 
 use crate::Error;
+use crate::background::UpdateWorker;
+
+/// No update of one process takes longer.
+const MAX_UPDATE: Duration = Duration::from_secs(3600);
 
 /// The index of a project. Clones share it. Creating one reads nothing.
 #[derive(Debug, Clone)]
 pub struct CodeIndex {
     shared: Arc<SharedIndex>,
+    /// Ends updates in the background with the last clone. The worker itself has none.
+    _stop: Option<Arc<StopGuard>>,
 }
 
 #[derive(Debug)]
@@ -26,6 +33,8 @@ struct SharedIndex {
     updating: Mutex<()>,
     state: Mutex<IndexState>,
     progress: Progress,
+    worker: UpdateWorker,
+    stop: StopSignal,
 }
 
 /// What is in memory.
@@ -50,7 +59,7 @@ struct Progress {
 pub struct IndexProgress {
     /// Files analysed.
     pub done: usize,
-    /// Files to analyse; 0 if no update runs.
+    /// Files to analyse; 0 while they are counted.
     pub total: usize,
 }
 
@@ -75,6 +84,8 @@ pub struct IndexStatus {
     pub is_damaged: bool,
     /// Why the index is not saved.
     pub unsaved: Option<String>,
+    /// How far an update is, by this process or another one.
+    pub progress: Option<IndexProgress>,
 }
 
 impl CodeIndex {
@@ -102,7 +113,9 @@ impl CodeIndex {
         });
         let prefix = format!("{:016x}-", IndexStamp::hash(repository.as_deref().unwrap_or(root)));
         let name = format!("{prefix}{:016x}.index", IndexStamp::hash(&key));
+        let stop = StopSignal::after(MAX_UPDATE);
         Self {
+            _stop: Some(Arc::new(stop.on_drop())),
             shared: Arc::new(SharedIndex {
                 workspace,
                 log: SegmentLog::new(cache.join("search").join(name)),
@@ -110,8 +123,23 @@ impl CodeIndex {
                 updating: Mutex::default(),
                 state: Mutex::default(),
                 progress: Progress::default(),
+                worker: UpdateWorker::default(),
+                stop,
             }),
         }
+    }
+
+    pub(crate) fn worker(&self) -> &UpdateWorker {
+        &self.shared.worker
+    }
+
+    /// The same index for its worker, and when that must end.
+    pub(crate) fn for_worker(&self) -> (Self, StopSignal) {
+        let index = Self {
+            shared: Arc::clone(&self.shared),
+            _stop: None,
+        };
+        (index, self.shared.stop.clone())
     }
 
     pub(crate) fn workspace(&self) -> &Workspace {
@@ -131,30 +159,27 @@ impl CodeIndex {
         self.shared.updating.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prevents other updates, unless one runs.
-    pub(crate) fn try_begin_update(&self) -> Option<MutexGuard<'_, ()>> {
-        match self.shared.updating.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(std::sync::TryLockError::WouldBlock) => None,
-        }
-    }
-
     pub(crate) fn set_progress(&self, done: usize, total: usize) {
         self.shared.progress.done.store(done, Ordering::Relaxed);
         self.shared.progress.total.store(total, Ordering::Relaxed);
     }
 
-    pub(crate) fn count_done(&self) {
-        self.shared.progress.done.fetch_add(1, Ordering::Relaxed);
+    /// Counts an analysed file and returns how many there are.
+    pub(crate) fn count_done(&self) -> usize {
+        self.shared.progress.done.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// How far a running update is.
-    pub fn progress(&self) -> IndexProgress {
-        IndexProgress {
+    /// How far a running update of this process or another one is.
+    pub fn progress(&self) -> Option<IndexProgress> {
+        let own = IndexProgress {
             done: self.shared.progress.done.load(Ordering::Relaxed),
             total: self.shared.progress.total.load(Ordering::Relaxed),
-        }
+        };
+        let of_other = || {
+            let (done, total) = self.log().writer_progress()?;
+            Some(IndexProgress { done, total })
+        };
+        Some(own).filter(|own| own.total > 0).or_else(of_other)
     }
 
     /// Whether the project has an index file.
@@ -208,6 +233,7 @@ impl CodeIndex {
             source_bytes,
             is_damaged: state.loaded.is_damaged,
             unsaved: state.unsaved.clone(),
+            progress: self.progress(),
         }
     }
 
@@ -248,8 +274,8 @@ impl IndexState {
     }
 
     /// Adds a segment to the index in memory.
-    pub(crate) fn push(&mut self, bytes: Vec<u8>) {
-        if let Ok(segment) = Segment::open(Arc::new(bytes)) {
+    pub(crate) fn push(&mut self, bytes: SegmentBytes) {
+        if let Ok(segment) = Segment::open(bytes) {
             self.segments.push(segment);
         }
     }

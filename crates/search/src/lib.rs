@@ -4,6 +4,7 @@
 //! changed and appends it to the index file. A result is never stale: a file that changed after it was indexed is
 //! analysed again before it is shown.
 
+mod background;
 mod code_index;
 mod error;
 mod file_filter;

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use index::search::{IndexStamp, SegmentBuilder};
+use index::search::{IndexStamp, SegmentBuilder, SegmentBytes};
 use store::LogWriter;
 use workspace::{Location, SearchEnd, StopSignal};
 
@@ -16,24 +15,33 @@ use crate::{CodeIndex, Error};
 
 /// The maximum number of files.
 const MAX_FILES: usize = 1_000_000;
-/// A segment is written when it has this much text.
-const SEGMENT_SOURCE: usize = 12 * 1024 * 1024;
+/// The text of the segments that are built at the same time.
+const SEGMENT_SOURCE: usize = 20 * 1024 * 1024;
+/// A further thread is used for each so many bytes.
+const THREAD_SOURCE: u64 = 1024 * 1024;
+const MAX_THREADS: usize = 8;
 /// A file that was modified this shortly before it was read may change again without another modification time.
 const RACY: Duration = Duration::from_millis(20);
+/// How long an update waits for one of another process.
+const LOCK_TIME: Duration = Duration::from_secs(1);
+/// Other processes see the progress after this many files.
+const REPORTED_FILES: usize = 64;
 /// How often the lock of another process is tried.
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
-/// More segments are merged.
-const MAX_SEGMENTS: usize = 12;
+/// More small segments are merged.
+const MAX_SMALL: usize = 12;
 /// Larger segments are merged only if much of them is stale.
-const SMALL_SEGMENT: usize = 4 * 1024 * 1024;
+const SMALL_SEGMENT: usize = 1024 * 1024;
+/// The size of a merged segment, which is built in memory.
+const MERGED_SEGMENT: usize = 8 * 1024 * 1024;
 
 /// The priority of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefreshPriority {
     /// Someone waits for it.
     Foreground,
-    /// Uses idle time.
-    Background,
+    /// Low as soon as the caller of [`CodeIndex::update_within`] does not wait any longer.
+    Adaptive,
 }
 
 /// The outcome of an update.
@@ -45,6 +53,15 @@ pub struct RefreshOutcome {
     pub removed: usize,
     /// Whether the index has all files.
     pub is_complete: bool,
+}
+
+/// The lock on the index file.
+enum FileLock {
+    Held(LogWriter),
+    /// Another process has it.
+    Busy,
+    /// The file cannot be written: the index is kept in memory.
+    Unusable,
 }
 
 /// What differs between the index and the project.
@@ -66,21 +83,10 @@ struct ChangedFile {
 }
 
 impl CodeIndex {
-    /// Brings the index up to date. Waits for another update of this process or another one, until `stop` is due.
+    /// Brings the index up to date. Waits for another update of this process until `stop` is due. If another process
+    /// updates it for longer than a moment, loads what that has written and returns an incomplete outcome.
     pub fn refresh(&self, stop: &StopSignal, priority: RefreshPriority) -> Result<RefreshOutcome, Error> {
         let _update = self.begin_update();
-        self.refresh_locked(stop, priority)
-    }
-
-    /// Brings the index up to date, unless another thread does.
-    pub fn try_refresh(&self, stop: &StopSignal) -> Result<Option<RefreshOutcome>, Error> {
-        let Some(_update) = self.try_begin_update() else {
-            return Ok(None);
-        };
-        self.refresh_locked(stop, RefreshPriority::Foreground).map(Some)
-    }
-
-    fn refresh_locked(&self, stop: &StopSignal, priority: RefreshPriority) -> Result<RefreshOutcome, Error> {
         self.load();
         let changes = self.compare(stop)?;
         if changes.changed.is_empty() && changes.removed.is_empty() {
@@ -89,7 +95,14 @@ impl CodeIndex {
                 ..RefreshOutcome::default()
             });
         }
-        let mut writer = self.lock_file(stop);
+        let mut writer = match self.lock_file(stop) {
+            FileLock::Held(writer) => Some(writer),
+            FileLock::Unusable => None,
+            FileLock::Busy => {
+                self.load();
+                return Ok(RefreshOutcome::default());
+            }
+        };
         // Another process may have done it meanwhile.
         let changes = match self.has_changed() {
             true => {
@@ -140,20 +153,21 @@ impl CodeIndex {
         state.unsaved.is_none() && state.loaded.version != self.log().version()
     }
 
-    /// Locks the index file. `None` if it cannot be written: the index is then kept in memory only.
-    fn lock_file(&self, stop: &StopSignal) -> Option<LogWriter> {
+    /// Locks the index file.
+    fn lock_file(&self, stop: &StopSignal) -> FileLock {
+        let patience = StopSignal::after(LOCK_TIME);
         loop {
             match self.log().lock() {
                 Ok(Some(writer)) => {
                     // Without a copy, everything is analysed.
                     self.copy_sibling().unwrap_or_default();
-                    return Some(writer);
+                    return FileLock::Held(writer);
                 }
-                Ok(None) if stop.is_due() => return None,
+                Ok(None) if stop.is_due() || patience.is_due() => return FileLock::Busy,
                 Ok(None) => std::thread::sleep(LOCK_INTERVAL),
                 Err(error) => {
                     self.state().unsaved = Some(error.to_string());
-                    return None;
+                    return FileLock::Unusable;
                 }
             }
         }
@@ -212,18 +226,14 @@ impl CodeIndex {
     ) -> RefreshOutcome {
         self.set_progress(0, changes.changed.len());
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = match changes.changed.len() {
-            0..8 => 1,
-            _ => cores.min(8),
-        };
+        let source: u64 = changes.changed.iter().map(|file| file.size).sum();
+        let threads = (1 + (source / THREAD_SOURCE) as usize).min(cores).min(MAX_THREADS);
         let writer = Mutex::new(writer);
         let next = AtomicUsize::new(0);
         let updated = AtomicUsize::new(0);
         let removed = Mutex::new(Some(&changes.removed));
         let work = || {
-            if priority == RefreshPriority::Background {
-                lower_priority();
-            }
+            let mut is_lowered = false;
             let mut builder = SegmentBuilder::default();
             let removed = removed.lock().unwrap_or_else(PoisonError::into_inner).take();
             for path in removed.into_iter().flatten() {
@@ -232,9 +242,15 @@ impl CodeIndex {
             while !stop.is_due()
                 && let Some(file) = changes.changed.get(next.fetch_add(1, Ordering::Relaxed))
             {
+                if priority == RefreshPriority::Adaptive && !is_lowered && self.worker().is_unattended() {
+                    lower_priority();
+                    is_lowered = true;
+                }
                 updated.fetch_add(usize::from(add(&mut builder, file)), Ordering::Relaxed);
-                self.count_done();
-                if builder.source() >= SEGMENT_SOURCE {
+                if self.count_done().is_multiple_of(REPORTED_FILES) {
+                    self.report(&writer);
+                }
+                if builder.source() >= SEGMENT_SOURCE / threads {
                     self.write(&writer, builder.finish());
                 }
             }
@@ -246,11 +262,7 @@ impl CodeIndex {
             for _ in 1..threads {
                 scope.spawn(work);
             }
-            match priority {
-                // The priority of the calling thread is not changed.
-                RefreshPriority::Background => drop(scope.spawn(work)),
-                RefreshPriority::Foreground => work(),
-            }
+            work();
         });
         self.set_progress(0, 0);
         RefreshOutcome {
@@ -260,17 +272,30 @@ impl CodeIndex {
         }
     }
 
+    /// Shows the progress to other processes, which is not essential.
+    fn report(&self, writer: &Mutex<Option<&mut LogWriter>>) {
+        let progress = self.progress().unwrap_or_default();
+        if let Ok(mut writer) = writer.try_lock()
+            && let Some(writer) = writer.as_mut()
+        {
+            writer.report(progress.done, progress.total).unwrap_or_default();
+        }
+    }
+
     /// Appends a segment and makes it visible. If it cannot be saved, it is kept in memory.
     fn write(&self, writer: &Mutex<Option<&mut LogWriter>>, bytes: Vec<u8>) {
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
+        let mut saved: Option<SegmentBytes> = None;
         if state.unsaved.is_none()
             && let Some(writer) = writer.as_mut()
-            && let Err(error) = writer.append(&mut state.loaded, &bytes)
         {
-            state.unsaved = Some(error.to_string());
+            match writer.append(&mut state.loaded, &bytes) {
+                Ok(segment) => saved = Some(Arc::new(segment)),
+                Err(error) => state.unsaved = Some(error.to_string()),
+            }
         }
-        state.push(bytes);
+        state.push(saved.unwrap_or_else(|| Arc::new(bytes)));
         state.publish();
     }
 
@@ -280,12 +305,14 @@ impl CodeIndex {
         if state.unsaved.is_some() {
             return;
         }
-        let Some(segments) = state.index.compacted(MAX_SEGMENTS, SMALL_SEGMENT) else {
+        let Some(segments) = state.index.compacted(MAX_SMALL, SMALL_SEGMENT, MERGED_SEGMENT) else {
             return;
         };
         let bytes = segments.iter().map(|segment| segment.bytes());
-        if writer.replace(bytes, &mut state.loaded).is_ok() {
-            state.segments = segments;
+        if let Ok(saved) = writer.replace(bytes, &mut state.loaded) {
+            drop(segments);
+            state.segments.clear();
+            saved.into_iter().for_each(|segment| state.push(Arc::new(segment)));
             state.publish();
         }
     }

@@ -352,3 +352,63 @@ fn a_second_worktree_starts_with_the_index_of_the_first() {
     assert_eq!((outcome.updated, outcome.is_complete), (0, true));
     assert_eq!(first(&index, "parse_cookie").as_deref(), Some("a.rs"));
 }
+
+#[test]
+fn an_update_continues_after_its_caller_stops_waiting() {
+    let fixture = Fixture::new(&[("src/cookies.rs", COOKIES), ("src/net/socket.rs", SOCKETS)]);
+    let index = fixture.open();
+    let first_wait = index.update_within(Duration::ZERO).unwrap();
+    assert!(first_wait.is_none_or(|outcome| outcome.is_complete));
+    let outcome = index.update_within(Duration::from_secs(60)).unwrap().unwrap();
+    assert!(outcome.is_complete);
+    assert_eq!(index.current().file_count(), 2);
+    fixture.write("src/new.rs", COOKIES);
+    let outcome = index.update_within(Duration::from_secs(60)).unwrap().unwrap();
+    assert_eq!((outcome.updated, outcome.is_complete), (1, true));
+    drop(index);
+    assert_eq!(fixture.open().load().file_count(), 3);
+}
+
+#[test]
+fn an_index_that_another_process_updates_is_searched_as_it_is() {
+    let fixture = Fixture::new(&[("src/cookies.rs", COOKIES)]);
+    refresh(&fixture.open());
+    fixture.write("src/net/socket.rs", SOCKETS);
+    let lock = fs::OpenOptions::new()
+        .write(true)
+        .open(fixture.index_file().with_extension("lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let index = fixture.open();
+    assert_eq!(refresh(&index), RefreshOutcome::default());
+    assert!(index.status().progress.is_some());
+    assert_eq!(first(&index, "parse_cookie").as_deref(), Some("src/cookies.rs"));
+    drop(lock);
+    assert_eq!(refresh(&index).updated, 1);
+    assert_eq!(index.status().progress, None);
+}
+
+#[test]
+fn a_fifo_or_a_folder_in_place_of_a_file_of_the_index_blocks_nothing() {
+    for (extension, is_folder) in [("index", false), ("lock", false), ("new", false), ("index", true)] {
+        let fixture = Fixture::new(&[("src/cookies.rs", COOKIES)]);
+        refresh(&fixture.open());
+        let path = fixture.index_file().with_extension(extension);
+        fs::remove_file(fixture.index_file()).unwrap();
+        drop(fs::remove_file(&path));
+        match is_folder {
+            true => fs::create_dir(&path).unwrap(),
+            false => {
+                let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+                assert!(made.success());
+            }
+        }
+        let index = fixture.open();
+        assert!(refresh(&index).is_complete, "{extension}");
+        assert_eq!(
+            first(&index, "parse_cookie").as_deref(),
+            Some("src/cookies.rs"),
+            "{extension}"
+        );
+    }
+}

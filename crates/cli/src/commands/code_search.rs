@@ -9,7 +9,7 @@ use crate::output::color::ColorMode;
 use crate::output::format::{plural, sanitise};
 use crate::{output, paths};
 use index::search::{FEATURES, QueryScope, RankingSignals};
-use search::{CodeIndex, CodeQuery, CodeResult, RefreshPriority, ResultChunk};
+use search::{CodeIndex, CodeQuery, CodeResult, IndexProgress, RefreshOutcome, RefreshPriority, ResultChunk};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -41,7 +41,14 @@ struct SearchResultJson<'a> {
 pub(super) fn search(args: &SearchArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (index, root) = open(global, env)?;
     let limit = args.limit.clamp(1, MAX_RESULTS);
-    update(&index)?;
+    if !update(&index)?.is_complete
+        && let Some(progress) = index.progress()
+    {
+        let progress = progress_text(progress);
+        output::print_stderr(&format!(
+            "note: another process updates the index ({progress}); files may be missing\n"
+        ));
+    }
     let scope_path = args.path.as_deref().map(|path| scope_path(&root, path)).transpose()?;
     let extensions = extensions(&args.types)?;
     let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
@@ -86,7 +93,8 @@ pub(super) fn index(command: Option<&IndexCommand>, global: &GlobalArgs, env: &P
         None => status(&index, false, env)?,
         Some(IndexCommand::Status { json }) => status(&index, *json, env)?,
         Some(IndexCommand::Build) => {
-            update(&index)?;
+            // Another process may be doing it; each update waits for it for a moment.
+            while !update(&index)?.is_complete && index.progress().is_some() {}
             status(&index, false, env)?;
         }
         Some(IndexCommand::Clear) => {
@@ -104,10 +112,10 @@ fn open(global: &GlobalArgs, env: &ProcessEnv) -> Result<(CodeIndex, std::path::
 }
 
 /// Brings the index up to date; shows the progress of a long update on a terminal.
-fn update(index: &CodeIndex) -> Result<()> {
+fn update(index: &CodeIndex) -> Result<RefreshOutcome> {
     let stop = StopSignal::after(UPDATE_TIME);
     let is_terminal = std::io::stderr().is_terminal();
-    std::thread::scope(|scope| {
+    let outcome = std::thread::scope(|scope| {
         let (done, is_done) = std::sync::mpsc::channel::<()>();
         if is_terminal {
             scope.spawn(move || {
@@ -115,10 +123,9 @@ fn update(index: &CodeIndex) -> Result<()> {
                 while is_done.recv_timeout(Duration::from_millis(500))
                     == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
                 {
-                    let progress = index.progress();
-                    if progress.total > 0 {
+                    if let Some(progress) = index.progress() {
                         shown = true;
-                        output::print_stderr(&format!("\rindexing {} of {} files", progress.done, progress.total));
+                        output::print_stderr(&format!("\r{}", progress_text(progress)));
                     }
                 }
                 if shown {
@@ -133,7 +140,15 @@ fn update(index: &CodeIndex) -> Result<()> {
     if let Some(reason) = index.status().unsaved {
         output::print_stderr(&format!("warning: the index is not saved: {reason}\n"));
     }
-    Ok(())
+    Ok(outcome)
+}
+
+/// How far an update is, such as `indexing 120 of 3000 files`.
+pub(super) fn progress_text(progress: IndexProgress) -> String {
+    match progress.total {
+        0 => "indexing".into(),
+        total => format!("indexing {} of {}", progress.done, plural(total as u64, "file")),
+    }
 }
 
 fn status(index: &CodeIndex, json: bool, env: &ProcessEnv) -> Result<()> {
@@ -148,6 +163,10 @@ fn status(index: &CodeIndex, json: bool, env: &ProcessEnv) -> Result<()> {
             "source_bytes": status.source_bytes,
             "segments": status.segments,
             "damaged": status.is_damaged,
+            "indexing": status.progress.map(|progress| serde_json::json!({
+                "done": progress.done,
+                "total": progress.total,
+            })),
         }))?);
     }
     let place = paths::display_path(&status.path, env);
@@ -162,7 +181,8 @@ fn status(index: &CodeIndex, json: bool, env: &ProcessEnv) -> Result<()> {
             status.bytes as u64 * 100 / status.source_bytes.max(1)
         ),
     };
-    output::print_checked(&text)
+    let progress = status.progress.map(|progress| progress_text(progress) + "\n");
+    output::print_checked(&(text + &progress.unwrap_or_default()))
 }
 
 /// A path as the index has it: relative to the project, with forward slashes.

@@ -1,5 +1,6 @@
 //! `hew doctor`: checks the configuration and whether each provider answers.
 
+use super::code_search::progress_text;
 use crate::args::{DoctorArgs as Args, GlobalArgs};
 use crate::config::{self, Config, ConfigFiles};
 use crate::environment::ProcessEnv;
@@ -250,10 +251,13 @@ fn search_index(root: &Path, env: &ProcessEnv) -> DoctorCheck {
                 ""
             };
             let size = status.bytes.div_ceil(1024);
+            let lines = status.lines;
+            let progress = status.progress.map(|progress| format!("; {}", progress_text(progress)));
+            let progress = progress.unwrap_or_default();
             DoctorCheck::new(
                 name,
                 CheckResult::Ok,
-                format!("{files} files, {} lines, {size} KB in {place}{damage}", status.lines),
+                format!("{files} files, {lines} lines, {size} KB in {place}{damage}{progress}"),
             )
         }
     }

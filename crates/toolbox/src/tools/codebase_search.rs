@@ -15,7 +15,6 @@ use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
     ToolSet, erase,
 };
-use workspace::StopSignal;
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
@@ -146,9 +145,8 @@ impl Tool for CodebaseSearchTool {
 }
 
 fn answer(index: &CodeIndex, input: &Input, path: &str) -> Result<Output, Error> {
-    let stop = StopSignal::after(UPDATE_TIME);
-    let refreshed = index
-        .try_refresh(&stop)
+    let updated = index
+        .update_within(UPDATE_TIME)
         .map_err(|error| Error::Failed(error.to_string()))?;
     let (kind, extensions) = kind(input.kind.as_deref());
     let results = index
@@ -170,11 +168,20 @@ fn answer(index: &CodeIndex, input: &Input, path: &str) -> Result<Output, Error>
         true => "no results; try other words, or grep for exact text".to_owned(),
         false => format!("{found}, best first"),
     }];
-    if !refreshed.is_some_and(|outcome| outcome.is_complete) {
-        notes.push("the index is still being built, so files may be missing; search again later".into());
+    if !updated.is_some_and(|outcome| outcome.is_complete) {
+        notes.push(incomplete(index));
     }
     text.push_str(&format!("[{}]", notes.join("; ")));
     Ok(Output::text(text).with_summary(found))
+}
+
+/// What the model reads if the index is not complete.
+pub(super) fn incomplete(index: &CodeIndex) -> String {
+    let progress = match index.progress() {
+        Some(progress) if progress.total > 0 => format!(" ({} of {} files)", progress.done, progress.total),
+        Some(_) | None => String::new(),
+    };
+    format!("the index is still being built{progress}, so files may be missing; search again later")
 }
 
 /// A kind of files, or the extensions of a language.

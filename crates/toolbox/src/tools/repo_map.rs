@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use search::{CodeIndex, CodeQuery};
 use serde::Deserialize;
 use tool::{CallContext, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase};
-use workspace::StopSignal;
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::project::{Project, run_blocking};
@@ -97,7 +96,7 @@ impl Tool for RepoMapTool {
 
 fn map(index: &CodeIndex, project: &Project, input: &Input, folder: &str) -> Result<Output, Error> {
     let failed = |error: search::Error| Error::Failed(error.to_string());
-    index.try_refresh(&StopSignal::after(UPDATE_TIME)).map_err(failed)?;
+    let updated = index.update_within(UPDATE_TIME).map_err(failed)?;
     let mut preferred: HashMap<String, f32> = HashMap::new();
     if let Some(words) = input.words.as_deref().filter(|words| !words.trim().is_empty()) {
         let results = index.search(&CodeQuery {
@@ -136,7 +135,14 @@ fn map(index: &CodeIndex, project: &Project, input: &Input, folder: &str) -> Res
         shown += 1;
     }
     let found = count(shown, "file");
-    text.push_str(&format!("[{found} of {}, most referenced first]", current.file_count()));
+    let note = match updated.is_some_and(|outcome| outcome.is_complete) {
+        true => String::new(),
+        false => format!("; {}", super::codebase_search::incomplete(index)),
+    };
+    text.push_str(&format!(
+        "[{found} of {}, most referenced first{note}]",
+        current.file_count()
+    ));
     Ok(Output::text(text).with_summary(found))
 }
 
