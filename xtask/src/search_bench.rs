@@ -6,8 +6,9 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 const USAGE: &str = "cargo xtask search-bench REPOSITORIES QUESTIONS [features]\n\
+cargo xtask search-bench PROJECT QUESTIONS speed\n\
 REPOSITORIES has a folder per repository; QUESTIONS has repos.json and questions/NAME.json.\n\
-`features` prints the training data for xtask/search/train.py instead of the scores.";
+`features` prints the training data for xtask/search/train.py instead of the scores; `speed` prints time, memory and size.";
 
 /// The orders that are compared.
 const SIGNALS: [&str; 5] = ["bm25", "embedding", "fixed", "lexical", "all"];
@@ -15,10 +16,16 @@ const SIGNALS: [&str; 5] = ["bm25", "embedding", "fixed", "lexical", "all"];
 pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     let (repositories, questions, task) = match args {
         [repositories, questions] => (repositories, questions, "score"),
-        [repositories, questions, task] if task == "features" => (repositories, questions, "features"),
+        [repositories, questions, task] if task == "features" || task == "speed" => {
+            (repositories, questions, task.as_str())
+        }
         _ => bail!("{USAGE}"),
     };
-    let signals: &[&str] = if task == "score" { &SIGNALS } else { &["fixed"] };
+    let signals: &[&str] = match task {
+        "score" => &SIGNALS,
+        "speed" => &["all"],
+        _ => &["fixed"],
+    };
     for signals in signals {
         eprintln!("== {signals}");
         let status = Command::new("cargo")

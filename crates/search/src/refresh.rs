@@ -16,7 +16,7 @@ use crate::{CodeIndex, Error};
 /// The maximum number of files.
 const MAX_FILES: usize = 1_000_000;
 /// The text of the segments that are built at the same time.
-const SEGMENT_SOURCE: usize = 20 * 1024 * 1024;
+const SEGMENT_SOURCE: usize = 16 * 1024 * 1024;
 /// A further thread is used for each so many bytes.
 const THREAD_SOURCE: u64 = 1024 * 1024;
 const MAX_THREADS: usize = 8;

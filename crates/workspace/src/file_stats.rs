@@ -50,7 +50,8 @@ impl Location {
             }
         })?;
         let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        files.sort_unstable();
+        // Comparing bytes is many times faster than comparing the components of paths.
+        files.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         Ok(FileStats {
             files,
             ended: walked.ended,
