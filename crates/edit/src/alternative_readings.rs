@@ -1,7 +1,7 @@
 //! Alternative readings of quoted text that does not occur in the file: line numbers, over-escaping, entities, fences.
 
 use crate::anchor::line_hash;
-use crate::fold::is_blank;
+use crate::fold::{is_blank, similarity};
 
 /// How the quoted text was normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,84 @@ fn both(old: &str, new: &str, change: fn(&str) -> String) -> Option<(String, Str
 
 fn without_fences(old: &str, new: &str) -> Option<(String, String)> {
     Some((unfenced(old)?, unfenced(new).unwrap_or_else(|| new.to_owned())))
+}
+
+/// The new text if it is clearly written in another notation than the old text: with diff signs, entities or escaped line
+/// breaks. Lines of the old text that it contains in that notation prove it.
+pub(crate) fn plain_new_text(old: &str, new: &str) -> Option<String> {
+    without_signs(old, new)
+        .or_else(|| {
+            let plain = without_entities(new);
+            is_shared_line_decoded(old, new, &plain).then_some(plain)
+        })
+        .or_else(|| {
+            let is_one_line = !new.trim_end_matches('\n').contains('\n') && new.contains("\\n");
+            let plain = unescaped(new);
+            let is_block =
+                old.trim_end().contains('\n') || plain.lines().skip(1).any(|line| line.starts_with([' ', '\t']));
+            let is_proven = || is_shared_line_decoded(old, new, &plain) || has_similar_lines(old, &plain);
+            (is_one_line && is_block && is_proven()).then_some(plain)
+        })
+}
+
+/// Whether a line of the old text is in the decoded new text and not in the new text as written.
+fn is_shared_line_decoded(old: &str, new: &str, plain: &str) -> bool {
+    let has = |text: &str, line: &str| text.lines().any(|other| other.trim_end() == line.trim_end());
+    plain != new
+        && old
+            .lines()
+            .any(|line| !is_blank(line) && has(plain, line) && !has(new, line))
+        && !old.lines().any(|line| has(new, line) && !has(plain, line))
+}
+
+/// Whether several lines, none of which ends in a string, contain one that is similar to a line of the old text.
+fn has_similar_lines(old: &str, plain: &str) -> bool {
+    let is_whole = |line: &str| {
+        ['"', '\'', '`']
+            .iter()
+            .all(|quote| line.matches(*quote).count() % 2 == 0)
+    };
+    let is_like = |line: &str| old.lines().any(|other| similarity(line.trim(), other.trim()) >= 0.7);
+    old.trim_end().contains('\n')
+        && plain.lines().count() > 1
+        && plain.lines().all(is_whole)
+        && plain.lines().any(is_like)
+}
+
+/// The lines that a diff of the whole old text keeps and adds.
+fn without_signs(old: &str, new: &str) -> Option<String> {
+    let solid = |lines: Vec<&str>| -> Vec<String> {
+        let lines = lines.into_iter().filter(|line| !is_blank(line));
+        lines.map(|line| line.trim_end().to_owned()).collect()
+    };
+    let wanted = solid(old.lines().collect());
+    // Context lines may lack their sign if there are removed ones.
+    [" ", ""].into_iter().find_map(|sign| {
+        let (mut before, mut after, mut signs) = (Vec::new(), String::new(), Vec::new());
+        for line in new.split_inclusive('\n') {
+            if let Some(added) = line.strip_prefix('+') {
+                signs.push('+');
+                after.push_str(added);
+            } else if let Some(removed) = line.strip_prefix('-') {
+                signs.push('-');
+                before.push(removed.trim_end_matches('\n'));
+            } else {
+                let kept = match line.strip_prefix(sign) {
+                    Some(kept) => kept,
+                    None if is_blank(line) => line,
+                    None => return None,
+                };
+                before.push(kept.trim_end_matches('\n'));
+                after.push_str(kept);
+            }
+        }
+        let is_diff = if sign.is_empty() {
+            signs.contains(&'-')
+        } else {
+            !signs.is_empty()
+        };
+        (is_diff && solid(before) == wanted).then_some(after)
+    })
 }
 
 /// The content of a text that is one code fence.

@@ -6,7 +6,7 @@ use crate::parse::search_replace::SearchReplaceParser;
 use crate::parse::unified::UnifiedDiffParser;
 use crate::parse::whole::WholeFileParser;
 use crate::parse::xml::XmlParser;
-use crate::parsed_edit::ParsedEdit;
+use crate::parsed_edit::{EditChange, ParsedEdit};
 use crate::refusal::RefusalReason;
 
 /// The format of an edit text.
@@ -191,7 +191,7 @@ pub fn parse(text: &str, format: EditFormat) -> Result<Vec<ParsedEdit>, Malforme
 pub fn detect(text: &str) -> Option<EditFormat> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let unfenced = start.strip_prefix("```json").unwrap_or(start).trim_start();
-    if unfenced.starts_with(['{', '[']) && looks_like_json(unfenced) {
+    if unfenced.starts_with(['{', '[']) && looks_like_json(unfenced) || is_fenced_json_edit(start) {
         return Some(EditFormat::Json);
     }
     let mut removed_name = false;
@@ -221,6 +221,17 @@ pub fn detect(text: &str) -> Option<EditFormat> {
     text.lines()
         .any(|line| line.trim_start().starts_with("```"))
         .then_some(EditFormat::Whole)
+}
+
+/// Whether a code fence of any language contains the arguments of an edit.
+fn is_fenced_json_edit(text: &str) -> bool {
+    let inside = text.strip_prefix("```").and_then(|rest| rest.split_once('\n'));
+    let Some((_, inside)) = inside.filter(|(_, inside)| inside.trim_start().starts_with(['{', '['])) else {
+        return false;
+    };
+    let changes = parse(inside, EditFormat::Json).unwrap_or_default();
+    let is_edit = |edit: &ParsedEdit| !matches!(edit.change, EditChange::Write(_) | EditChange::Create(_));
+    looks_like_json(inside.trim_start()) && changes.iter().any(is_edit)
 }
 
 /// Whether an object or array starts here rather than code.

@@ -225,6 +225,8 @@ pub(crate) struct AddedGroup<'a> {
     pub(crate) previous: Option<usize>,
     pub(crate) previous_opens: bool,
     pub(crate) next: Option<usize>,
+    /// Whether each added line replaces the removed line at the same position.
+    pub(crate) is_line_by_line: bool,
 }
 
 /// Derives the indentation of new lines from the matched lines.
@@ -315,6 +317,11 @@ impl<'a> Reindent<'a> {
 
     /// An indentation that no quoted line has. One level of the edit must be one level of the file.
     fn extrapolated(&self, shift: &IndentShift, group: &AddedGroup<'_>, quoted: &str) -> Option<String> {
+        if let IndentShift::Stripped(extra) = shift
+            && let Some(rest) = quoted.strip_prefix(extra.as_str())
+        {
+            return Some(rest.to_owned());
+        }
         let distance =
             |(number, pair): &&NumberedPair<'_>| (!group.removed.contains(number), pair.0.len().abs_diff(quoted.len()));
         let (_, (reference, actual)) = self.pairs.iter().min_by_key(distance)?;
@@ -384,7 +391,11 @@ impl<'a> Reindent<'a> {
             }
             let mut same = removed.iter().filter(|pair| pair.0 == quoted).map(|pair| pair.1);
             if let Some(actual) = same.next() {
-                return same.all(|other| other == actual).then(|| actual.to_owned());
+                // More lines than were removed may belong to a neighbour with another indentation.
+                let neighbours = [group.previous, group.next].into_iter().flatten().filter_map(pair);
+                let is_disputed = group.added.len() > removed.len()
+                    && neighbours.into_iter().any(|pair| pair.0 == quoted && pair.1 != actual);
+                return (same.all(|other| other == actual) && !is_disputed).then(|| actual.to_owned());
             }
             let start = group
                 .added
@@ -418,7 +429,7 @@ impl<'a> Reindent<'a> {
 
     /// The line that added line `at` replaces, if the group replaces each line by a similar one.
     fn counterpart(&self, group: &AddedGroup<'_>, at: usize) -> Option<LinePair<'a>> {
-        if group.removed.len() != group.added.len() {
+        if !group.is_line_by_line {
             return None;
         }
         let number = *group.removed.get(at)?;

@@ -190,18 +190,33 @@ impl Haystack<'_> {
                 for (offset, at) in solid.iter().enumerate() {
                     pairs[*at] = Some(self.index.line(start + offset + usize::from(offset >= cut)));
                 }
-                let level = self.level(quoted, &pairs);
-                found.push((
-                    MatchCandidate {
-                        pairs,
-                        level,
-                        blanks: BlankLineMatch::Same,
-                    },
-                    solid[cut - 1],
-                ));
+                for window in solid.windows(2) {
+                    self.pair_blanks_between((window[0], window[1]), &mut pairs);
+                }
+                found.push((self.candidate_of(quoted, pairs), solid[cut - 1]));
             }
         }
         found
+    }
+
+    /// Pairs the quoted blank lines between two non-blank ones with blank lines of the file, from both ends.
+    fn pair_blanks_between(&self, (above, below): (usize, usize), pairs: &mut [Option<usize>]) {
+        let (Some(from), Some(to)) = (pairs[above], pairs[below]) else {
+            return;
+        };
+        let free = |line: &usize| *line > from && *line < to && self.is_blank(*line);
+        let mut next = above + 1;
+        while next < below && free(&(from + next - above)) {
+            pairs[next] = Some(from + next - above);
+            next += 1;
+        }
+        let used = from + next - above - 1;
+        for at in (next..below).rev() {
+            pairs[at] = to.checked_sub(below - at).filter(free).filter(|line| *line > used);
+            if pairs[at].is_none() {
+                break;
+            }
+        }
     }
 
     /// A location with the given counterpart of each quoted line.

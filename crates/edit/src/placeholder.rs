@@ -171,6 +171,17 @@ impl<'n> ChangedLines<'_, 'n> {
             let is_word = !stub.is_marked && !stub.text.contains(' ') && !NOTES.contains(&stub.text);
             return lost > if is_word { 3 } else { 1 } || !is_word && (lost_code > 0 || self.total_lost > 1);
         }
+        // A comment about code in general, after which nothing new follows, stands for the code that is lost there.
+        let is_last = self
+            .added
+            .iter()
+            .rev()
+            .take_while(|added| self::stub(added).is_none_or(|other| other.text != stub.text))
+            .all(|added| is_copy(&added));
+        let new_code = code().filter(|added| !is_copy(added)).count();
+        if stub.is_note && is_generic(stub.text) && is_last && lost_code >= new_code + 3 {
+            return true;
+        }
         let is_shortened = code().all(|added| is_copy(&added));
         net > 0 && (is_certain || mentions_code(stub.text) && (is_shortened || !stub.is_whole && net > 2))
     }
@@ -191,6 +202,8 @@ struct Stub<'l> {
     /// Whether it is a comment, in brackets or has an ellipsis, rather than plain words.
     is_marked: bool,
     is_dots: bool,
+    /// Whether the line is an ordinary comment, not a documentation comment or a directive.
+    is_note: bool,
 }
 
 fn stub(line: &str) -> Option<Stub<'_>> {
@@ -199,19 +212,20 @@ fn stub(line: &str) -> Option<Stub<'_>> {
         return None;
     }
     let brackets = |c: char| "{}[]()<>/*#-!;".contains(c);
-    let is_ellipsis = |word: &str| matches!(word.trim_matches(brackets), "..." | "…");
+    let is_ellipsis = |word: &str| matches!(word.trim_matches(brackets), "..." | "…" | "⋮" | "⋯");
     let is_dots = text.split_whitespace().any(is_ellipsis);
     let is_bracketed = text.starts_with(['(', '[', '{', '<']) && text.ends_with([')', ']', '}', '>']);
     let is_comment = ["//", "#", "--", "/*", "<!--", ";", "%", "*", "{/*", "\"\"\""]
         .iter()
         .any(|mark| text.starts_with(mark));
-    let inner = text.trim_matches(|c: char| brackets(c) || c == '.' || c == '…' || c == '"' || c.is_whitespace());
+    let inner = text.trim_matches(|c: char| brackets(c) || ".…⋮⋯\"".contains(c) || c.is_whitespace());
     if is_comment || is_bracketed && is_prose(inner) || is_phrase(inner) || inner.is_empty() && is_dots {
         return Some(Stub {
             text: inner,
             is_whole: true,
             is_marked: is_comment || is_bracketed || has_dots(text),
-            is_dots: is_dots && (inner.is_empty() || mentions_code(inner)),
+            is_dots: is_dots && (inner.is_empty() || mentions_code(inner) || is_generic(inner)),
+            is_note: is_note(text),
         });
     }
     const MARKS: [&str; 5] = ["//", " #", "/*", "<!--", " --"];
@@ -236,6 +250,7 @@ fn stub(line: &str) -> Option<Stub<'_>> {
             is_whole: false,
             is_marked: true,
             is_dots,
+            is_note: false,
         }),
         None => {
             // `fn f() { unchanged }`
@@ -249,9 +264,16 @@ fn stub(line: &str) -> Option<Stub<'_>> {
                 is_whole: false,
                 is_marked: false,
                 is_dots,
+                is_note: false,
             })
         }
     }
+}
+
+fn is_note(text: &str) -> bool {
+    let is_documentation = ["///", "//!", "/**", "/*!"].iter().any(|mark| text.starts_with(mark));
+    let marks = ["//", "/*", "{/*", "<!--", "# ", "#.", "-- ", "--[", ";; ", "% "];
+    !is_documentation && marks.iter().any(|mark| text.starts_with(mark))
 }
 
 /// Words only.
@@ -269,17 +291,41 @@ fn is_phrase(text: &str) -> bool {
             .filter(|word| !word.is_empty())
     };
     let has = |list: &[&str], word: &str| list.contains(&word.to_lowercase().as_str());
+    // "rest of query unchanged" may have a word of its own.
+    let about = words().filter(|word| has(&CODE_WORDS, word)).count();
+    let others = words().filter(|word| !has(&CODE_WORDS, word) && !has(&FILLERS, word));
     is_prose(text)
         && words().count() <= 14
-        && (is_negated(text) || words().any(|word| has(&CODE_WORDS, word)))
-        && words().all(|word| has(&CODE_WORDS, word) || has(&FILLERS, word))
+        && (is_negated(text) || about > 0)
+        && others.count() <= usize::from(about > 1)
+}
+
+/// Whether a text has no words about particular code.
+fn is_generic(text: &str) -> bool {
+    let mut words = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let is_generic = |word: &str| {
+        let word = word.to_lowercase();
+        let is_known = |list: &[&str]| list.contains(&word.as_str());
+        word.parse::<usize>().is_ok() || is_known(&CODE_WORDS) || is_known(&FILLERS)
+    };
+    text != "end" && words.all(is_generic)
 }
 
 fn is_negated(text: &str) -> bool {
     let text = text.to_lowercase();
-    ["not changed", "not modified", "no change", "not touched"]
-        .iter()
-        .any(|phrase| text.contains(phrase))
+    [
+        "not changed",
+        "not modified",
+        "no change",
+        "not touched",
+        "not shown",
+        "not included",
+        "not repeated",
+    ]
+    .iter()
+    .any(|phrase| text.contains(phrase))
 }
 
 fn mentions_code(text: &str) -> bool {
@@ -289,7 +335,9 @@ fn mentions_code(text: &str) -> bool {
 }
 
 /// Words about code that is left out.
-const CODE_WORDS: [&str; 45] = [
+const CODE_WORDS: [&str; 47] = [
+    "nothing",
+    "remainder",
     "unchanged",
     "existing",
     "omitted",
@@ -338,7 +386,34 @@ const CODE_WORDS: [&str; 45] = [
 ];
 
 /// Words that occur next to them.
-const FILLERS: [&str; 76] = [
+const FILLERS: [&str; 103] = [
+    "statements",
+    "statement",
+    "handlers",
+    "handler",
+    "cases",
+    "case",
+    "goes",
+    "go",
+    "so",
+    "on",
+    "see",
+    "insert",
+    "copy",
+    "yet",
+    "way",
+    "paste",
+    "shown",
+    "they",
+    "their",
+    "its",
+    "these",
+    "those",
+    "at",
+    "by",
+    "now",
+    "also",
+    "again",
     "the",
     "of",
     "for",
@@ -418,7 +493,7 @@ const FILLERS: [&str; 76] = [
 ];
 
 fn has_dots(line: &str) -> bool {
-    line.contains("...") || line.contains('…')
+    line.contains("...") || line.contains(['…', '⋮', '⋯'])
 }
 
 /// Whether `line` is a placeholder for omitted code, in a comment, in brackets or bare.
@@ -428,7 +503,7 @@ pub(crate) fn is_omission(line: &str) -> bool {
         return false;
     }
     let Some(inner) = strip_comment(text) else { return false };
-    let lower = inner.to_lowercase().replace('…', "...");
+    let lower = inner.to_lowercase().replace(['…', '⋮', '⋯'], "...");
     let has_dots = lower.contains("...");
     let words = lower.replace("...", " ");
     let words = words.trim().trim_end_matches(['.', ':', '!']).trim();

@@ -138,9 +138,7 @@ pub(crate) fn build_splices(
     (source, end): (OpSource, EndOfFile),
 ) -> Result<Vec<Splice>, RefusalReason> {
     let document = haystack.document;
-    if let Some(line) = insertion_at_unquoted_blank(document, quoted, candidate, ops) {
-        return Err(RefusalReason::LineBreaks { line: line + 1 });
-    }
+    let ops = &around_unquoted_blanks(document, candidate, ops)?;
     if source == OpSource::Replacement && removes_one_of_two(document, quoted, candidate, ops) {
         return Err(RefusalReason::Indentation);
     }
@@ -220,38 +218,51 @@ fn removes_one_of_two(
     })
 }
 
-/// The file's line before a position where lines are inserted and the file has blank lines that the quoted text lacks:
-/// they may belong before or after them.
-fn insertion_at_unquoted_blank(
+/// The operations, ordered so that blank lines of the file that the quoted text lacks stay where they are. They may
+/// belong before or after inserted lines, so an edit that adds lines next to one must replace line by line.
+fn around_unquoted_blanks(
     document: &TextDocument,
-    quoted: &[QuotedLine],
     candidate: &MatchCandidate,
     ops: &[LineOp],
-) -> Option<usize> {
-    let mut above: Option<usize> = None;
-    let (mut adds, mut removes, mut blanks) = (false, false, 0);
-    for op in ops {
-        match op {
-            LineOp::Add(line) => adds |= !is_blank(line),
-            LineOp::Remove(_) => removes = true,
-            LineOp::Keep(number) => {
-                let Some(line) = candidate.pairs[*number] else { continue };
-                if is_blank(&quoted[*number].text) {
-                    blanks += 1;
-                    continue;
-                }
-                let is_gap = above.is_some_and(|above| {
-                    let there = (above + 1..line).filter(|at| is_blank(document.line(*at))).count();
-                    there == line - above - 1 && there > blanks
-                });
-                if adds && !removes && is_gap {
-                    return above;
-                }
-                (above, adds, removes, blanks) = (Some(line), false, false, 0);
+) -> Result<Vec<LineOp>, RefusalReason> {
+    let line_of = |op: &LineOp| match op {
+        LineOp::Keep(number) | LineOp::Remove(number) => candidate.pairs[*number],
+        LineOp::Add(_) => None,
+    };
+    let is_unquoted = |line: usize| is_blank(document.line(line)) && !candidate.pairs.contains(&Some(line));
+    let is_kept = |op: &LineOp| matches!(op, LineOp::Keep(_)) && line_of(op).is_some();
+    let mut out = Vec::with_capacity(ops.len());
+    let mut above = None;
+    for run in ops.split_inclusive(is_kept) {
+        let (changes, kept) = match run.split_last() {
+            Some((last, changes)) if is_kept(last) => (changes, Some(last)),
+            Some(_) | None => (run, None),
+        };
+        let below = kept.and_then(line_of);
+        let is_added = |op: &&LineOp| matches!(op, LineOp::Add(line) if !is_blank(line));
+        let is_removed = |op: &&LineOp| matches!(op, LineOp::Remove(_));
+        let removed: Vec<&LineOp> = changes.iter().filter(is_removed).collect();
+        let added: Vec<&LineOp> = changes.iter().filter(is_added).collect();
+        let first = above.or_else(|| removed.iter().find_map(|op| line_of(op)));
+        let end = below.or_else(|| removed.iter().rev().find_map(|op| line_of(op)));
+        let has_blank = first.zip(end).is_some_and(|(first, end)| (first..end).any(is_unquoted));
+        let is_paired = removed.len() == added.len() && removed.iter().all(|op| line_of(op).is_some());
+        match has_blank && !added.is_empty() {
+            true if is_paired && changes.len() == removed.len() * 2 => {
+                let pairs = removed.into_iter().zip(added);
+                out.extend(pairs.flat_map(|(removed, added)| [removed.clone(), added.clone()]));
             }
+            true => {
+                return Err(RefusalReason::LineBreaks {
+                    line: first.unwrap_or(0) + 1,
+                });
+            }
+            false => out.extend_from_slice(changes),
         }
+        out.extend(kept.cloned());
+        above = below.or(end).or(above);
     }
-    None
+    Ok(out)
 }
 
 fn is_blank_add(op: &LineOp) -> bool {
@@ -288,6 +299,15 @@ impl ChangeGroups {
     }
 
     fn remove(&mut self, line: usize) {
+        // Lines between two removed ones stay.
+        let end = self
+            .groups
+            .last()
+            .map(|group| &group.lines)
+            .filter(|lines| !lines.is_empty());
+        if end.is_some_and(|lines| lines.end < line) {
+            self.open = false;
+        }
         let group = self.group(line);
         if group.lines.is_empty() {
             group.lines.start = line;

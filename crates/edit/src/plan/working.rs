@@ -1,6 +1,6 @@
 //! A file's content while its edits are placed and checked against each other, before any is applied.
 
-use crate::alternative_readings::unfenced;
+use crate::alternative_readings::{plain_new_text, unfenced};
 use crate::anchor;
 use crate::document::{FinalNewline, Splice, TextDocument, normalize_newlines};
 use crate::fold::{squash, squash_key};
@@ -257,6 +257,9 @@ fn resolve_replace(
             && let Some(inside) = unfenced(&new).filter(|_| unfenced(&old).is_none())
         {
             new = inside;
+        }
+        if let Some(plain) = plain_new_text(&old, &new) {
+            new = plain;
         }
         if several && !is_safe_reading(haystack, &old, &new) {
             continue;

@@ -1,7 +1,7 @@
 //! The indentation of added lines, derived from the quoted lines that were found and, in patches, from their signs.
 
 use crate::document::TextDocument;
-use crate::fold::{indent_of, is_blank};
+use crate::fold::{indent_of, is_blank, similarity};
 use crate::indent::{AddedGroup, NumberedPair, Reindent, indent_unit, is_flat, opens_block};
 use crate::matcher::{MatchCandidate, MatchLevel, QuotedLine, texts};
 use crate::refusal::RefusalReason;
@@ -65,6 +65,12 @@ fn added_groups<'a>(
     }
     groups.push(current);
     groups.retain(|(group, _)| !group.added.is_empty());
+    for (group, _) in &mut groups {
+        let is_like = |(number, added): (&usize, &&str)| similarity(quoted[*number].text.trim(), added.trim()) >= 0.5;
+        let is_whole = group.previous.is_none() && group.next.is_none();
+        group.is_line_by_line = group.removed.len() == group.added.len()
+            && (is_whole || group.removed.iter().zip(&group.added).all(is_like));
+    }
     groups
 }
 
@@ -133,7 +139,16 @@ fn is_already_placed(pairs: &[NumberedPair<'_>], ops: &[LineOp], new: &[&str]) -
             .any(|(other, (quoted, actual))| other == number && quoted != actual),
         LineOp::Remove(_) | LineOp::Add(_) => false,
     });
-    quoted != actual && first == Some(*actual) && !keeps_shifted
+    // The outermost indentation of the quoted text rather than that of the file: the new text is shifted, too.
+    let outermost = |side: fn(&NumberedPair<'_>) -> usize| pairs.iter().map(side).min();
+    let new_outermost = new
+        .iter()
+        .filter(|line| !is_blank(line))
+        .map(|line| indent_of(line).len())
+        .min();
+    let is_shifted =
+        new_outermost == outermost(|pair| pair.1.0.len()) && new_outermost != outermost(|pair| pair.1.1.len());
+    quoted != actual && first == Some(*actual) && !keeps_shifted && !is_shifted
 }
 
 /// The first pair, if only its line lacks indentation.
@@ -208,9 +223,18 @@ fn patched(
         let is_covered = |(_, (quoted, actual)): &NumberedPair<'_>| {
             actual.len() == quoted.len() + 1 && actual.ends_with(quoted) || actual.is_empty()
         };
-        let is_sign = removed.iter().all(is_covered) && kept.iter().all(|(_, (quoted, actual))| quoted == actual);
+        let is_kept_exact = kept.iter().all(|(_, (quoted, actual))| quoted == actual);
+        let is_sign = removed.iter().all(is_covered) && is_kept_exact;
+        let moved = match is_kept_exact && !kept.is_empty() {
+            true => moved_column(&removed, groups, &unit),
+            false => None,
+        };
+        if let Some(placed) = moved {
+            return Ok(Some(placed));
+        }
+        let is_from_removed = is_sign || is_kept_exact || kept.iter().all(is_covered);
         let only_removed = removed.clone();
-        let reindent = if all.is_uniform() && !is_sign {
+        let reindent = if all.is_uniform() && !is_sign || !is_from_removed {
             all
         } else {
             Reindent::new(removed, &new, unit.clone())
@@ -234,15 +258,49 @@ fn patched(
         candidate,
         unit: indent_unit(document.lines()),
     };
-    match is_signed(document, quoted, candidate) {
-        Some(true) | None => site.without_extra_space(groups),
-        Some(false) => site.with_covered_column(groups),
+    match signs(document, quoted, candidate) {
+        (Some(false), Some(true)) => Err(RefusalReason::Indentation),
+        (Some(false), _) | (None, Some(false)) => site.with_covered_column(groups),
+        (Some(true), _) | (None, _) => site.without_extra_space(groups),
     }
 }
 
-/// Whether context lines have their sign; `None` if none can tell. Without a sign, the first column of the indentation
-/// is read as one, so lines at the margin tell only if there are no others.
-fn is_signed(document: &TextDocument, quoted: &[QuotedLine], candidate: &MatchCandidate) -> Option<bool> {
+/// The added lines if the signs of removed and added lines cover one column of their indentation, or are followed by a
+/// space, while all kept lines are right.
+fn moved_column(removed: &[NumberedPair<'_>], groups: &[&AddedGroup<'_>], unit: &str) -> Option<PlacedGroups> {
+    let is_covered = |(_, (quoted, actual)): &NumberedPair<'_>| {
+        !quoted.is_empty() && actual.strip_prefix([' ', '\t']) == Some(*quoted)
+            || quoted.is_empty() && actual.is_empty()
+    };
+    let is_spaced = |(_, (quoted, actual)): &NumberedPair<'_>| quoted.strip_prefix(' ') == Some(*actual);
+    let place: fn(&str) -> Option<String> = if removed.iter().all(is_covered) {
+        |line| {
+            let first = indent_of(line).chars().next();
+            Some(first.map_or_else(|| line.to_owned(), |first| format!("{first}{line}")))
+        }
+    } else if removed.iter().all(is_spaced) {
+        |line| line.strip_prefix(' ').map(str::to_owned)
+    } else {
+        return None;
+    };
+    // At the margin, the covered column may have been a tab.
+    let is_open = |line: &&str| unit.starts_with('\t') && indent_of(line).is_empty() && !is_blank(line);
+    if groups.iter().any(|group| group.added.iter().any(is_open)) {
+        return None;
+    }
+    let place = |line: &&str| match is_blank(line) {
+        true => Some((*line).to_owned()),
+        false => place(line),
+    };
+    groups
+        .iter()
+        .map(|group| group.added.iter().map(place).collect())
+        .collect()
+}
+
+/// Whether indented context lines and those at the margin have their sign; `None` if none can tell. Without a sign, the
+/// first column of the indentation is read as one, and a line at the margin has none.
+fn signs(document: &TextDocument, quoted: &[QuotedLine], candidate: &MatchCandidate) -> (Option<bool>, Option<bool>) {
     let (mut indented, mut at_margin) = (None, None);
     for (line, pair) in quoted.iter().zip(&candidate.pairs) {
         let Some(actual) = pair.map(|at| document.line(at)).filter(|actual| !is_blank(actual)) else {
@@ -262,7 +320,7 @@ fn is_signed(document: &TextDocument, quoted: &[QuotedLine], candidate: &MatchCa
             None => {}
         }
     }
-    indented.or(at_margin)
+    (indented, at_margin)
 }
 
 /// Where the lines of a patch without removed lines are added.
