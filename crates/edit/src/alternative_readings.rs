@@ -134,6 +134,9 @@ fn without_signs(old: &str, new: &str) -> Option<String> {
         } else {
             !signs.is_empty()
         };
+        if !old.ends_with('\n') && after.ends_with('\n') {
+            after.pop();
+        }
         (is_diff && solid(before) == wanted).then_some(after)
     })
 }

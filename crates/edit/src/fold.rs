@@ -103,6 +103,11 @@ pub(crate) fn is_typo(quoted: &str, actual: &str) -> bool {
             .map(|token| (*token).to_owned())
             .collect()
     };
+    // Operators distinguish lines, too.
+    let operators = |text: &str| -> String { text.chars().filter(|c| "<>=+-*/%&|^~".contains(*c)).collect() };
+    if operators(&quoted) != operators(&actual) {
+        return false;
+    }
     let (left_words, right_words) = (words(&left), words(&right));
     if left_words.len() != right_words.len() || left_words.is_empty() {
         return false;

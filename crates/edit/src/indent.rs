@@ -308,6 +308,15 @@ impl<'a> Reindent<'a> {
         actual.all(|other| other == first).then(|| first.to_owned())
     }
 
+    /// The lines of `group`: those with the indentation of quoted lines have that of the file, the others are unchanged.
+    pub(crate) fn known_or_written(&self, group: &AddedGroup<'_>) -> Vec<String> {
+        let place = |line: &&str| match self.known(indent_of(line)) {
+            Some(indent) if !is_blank(line) => format!("{indent}{}", line.trim_start()),
+            Some(_) | None => (*line).to_owned(),
+        };
+        group.added.iter().map(place).collect()
+    }
+
     /// Whether the indentation may have been cut off at the margin by different amounts.
     fn is_clamped(&self, quoted: &str) -> bool {
         let shift = |pair: &LinePair<'_>| pair.1.len().cast_signed() - pair.0.len().cast_signed();

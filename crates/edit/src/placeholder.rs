@@ -171,15 +171,8 @@ impl<'n> ChangedLines<'_, 'n> {
             let is_word = !stub.is_marked && !stub.text.contains(' ') && !NOTES.contains(&stub.text);
             return lost > if is_word { 3 } else { 1 } || !is_word && (lost_code > 0 || self.total_lost > 1);
         }
-        // A comment about code in general, after which nothing new follows, stands for the code that is lost there.
-        let is_last = self
-            .added
-            .iter()
-            .rev()
-            .take_while(|added| self::stub(added).is_none_or(|other| other.text != stub.text))
-            .all(|added| is_copy(&added));
-        let new_code = code().filter(|added| !is_copy(added)).count();
-        if stub.is_note && is_generic(stub.text) && is_last && lost_code >= new_code + 3 {
+        // A comment about code in general stands for the lines that are lost there.
+        if stub.is_note && is_generic(stub.text) && lost > 2 {
             return true;
         }
         let is_shortened = code().all(|added| is_copy(&added));
@@ -189,7 +182,8 @@ impl<'n> ChangedLines<'_, 'n> {
     /// Whether the comment contains removed code.
     fn is_commented_out(&self, text: &str) -> bool {
         let text = text.trim();
-        text.len() > 3 && self.removed.iter().any(|removed| removed.contains(text))
+        let is_in = |removed: &&str| removed.trim() == text || text.len() > 12 && removed.contains(text);
+        self.removed.iter().any(is_in)
     }
 }
 
@@ -225,7 +219,7 @@ fn stub(line: &str) -> Option<Stub<'_>> {
             is_whole: true,
             is_marked: is_comment || is_bracketed || has_dots(text),
             is_dots: is_dots && (inner.is_empty() || mentions_code(inner) || is_generic(inner)),
-            is_note: is_note(text),
+            is_note: is_note(text) && (!inner.is_empty() || text.contains("..")),
         });
     }
     const MARKS: [&str; 5] = ["//", " #", "/*", "<!--", " --"];

@@ -217,7 +217,8 @@ fn patched(
         let unit = indent_unit(document.lines());
         let all = Reindent::new(pairs.clone(), &new, unit.clone());
         if informative.all(|(_, (quoted, actual))| quoted == actual) && (all.is_none() || !all.is_uniform()) {
-            return Ok(None);
+            let known = || groups.iter().map(|group| all.known_or_written(group)).collect();
+            return Ok((!all.is_none()).then(known));
         }
         // The sign of removed and added lines covers the first column of their indentation.
         let is_covered = |(_, (quoted, actual)): &NumberedPair<'_>| {
@@ -226,13 +227,20 @@ fn patched(
         let is_kept_exact = kept.iter().all(|(_, (quoted, actual))| quoted == actual);
         let is_sign = removed.iter().all(is_covered) && is_kept_exact;
         let moved = match is_kept_exact && !kept.is_empty() {
-            true => moved_column(&removed, groups, &unit),
+            true => moved_column(&removed, &kept, groups, &unit),
             false => None,
         };
         if let Some(placed) = moved {
             return Ok(Some(placed));
         }
-        let is_from_removed = is_sign || is_kept_exact || kept.iter().all(is_covered);
+        // Kept lines at the margin may have lost their indentation or not.
+        let at_margin: Vec<&str> = kept
+            .iter()
+            .filter(|(_, pair)| pair.0.is_empty())
+            .map(|(_, pair)| pair.1)
+            .collect();
+        let is_unclear = at_margin.iter().any(|actual| at_margin.first() != Some(actual));
+        let is_from_removed = is_sign || is_kept_exact || kept.iter().all(is_covered) && !is_unclear;
         let only_removed = removed.clone();
         let reindent = if all.is_uniform() && !is_sign || !is_from_removed {
             all
@@ -248,6 +256,13 @@ fn patched(
             Err(_) if kept.is_empty() && candidate.first() == 0 && candidate.end() >= document.line_count() => Ok(None),
             placed => placed.map(Some),
         };
+    }
+    // Lines that replace lines at the margin are right there.
+    let is_at_margin = |group: &&AddedGroup<'_>| {
+        !group.removed.is_empty() && first_indent(group) == Some("") && !is_flat(&group.added, &mut None)
+    };
+    if !removed.is_empty() && groups.iter().all(is_at_margin) {
+        return Ok(None);
     }
     if kept.iter().any(|(_, (quoted, actual))| quoted != actual) {
         let reindent = Reindent::new(pairs, &new, indent_unit(document.lines()));
@@ -267,7 +282,12 @@ fn patched(
 
 /// The added lines if the signs of removed and added lines cover one column of their indentation, or are followed by a
 /// space, while all kept lines are right.
-fn moved_column(removed: &[NumberedPair<'_>], groups: &[&AddedGroup<'_>], unit: &str) -> Option<PlacedGroups> {
+fn moved_column(
+    removed: &[NumberedPair<'_>],
+    kept: &[NumberedPair<'_>],
+    groups: &[&AddedGroup<'_>],
+    unit: &str,
+) -> Option<PlacedGroups> {
     let is_covered = |(_, (quoted, actual)): &NumberedPair<'_>| {
         !quoted.is_empty() && actual.strip_prefix([' ', '\t']) == Some(*quoted)
             || quoted.is_empty() && actual.is_empty()
@@ -283,8 +303,9 @@ fn moved_column(removed: &[NumberedPair<'_>], groups: &[&AddedGroup<'_>], unit: 
     } else {
         return None;
     };
-    // At the margin, the covered column may have been a tab.
-    let is_open = |line: &&str| unit.starts_with('\t') && indent_of(line).is_empty() && !is_blank(line);
+    // At the margin, the covered column may have been a tab or the space before a comment.
+    let has_column = unit.starts_with('\t') || kept.iter().any(|(_, (_, actual))| *actual == " ");
+    let is_open = |line: &&str| has_column && indent_of(line).is_empty() && !is_blank(line);
     if groups.iter().any(|group| group.added.iter().any(is_open)) {
         return None;
     }

@@ -1,9 +1,10 @@
 //! Mistakes in the text: placeholders, tags, prefixes, markers and typos.
 
 use edit::EditFormat;
+use serde_json::json;
 
 use crate::kinds::{MistakeCase, REPLACING, any_format, case, written};
-use crate::task::{Entry, Op, Random, Source, Task, indent, is_blank, occurrences, write};
+use crate::task::{Entry, Op, Random, Source, Task, indent, is_blank, occurrences, signed, write};
 
 pub(crate) const PHRASES: [&str; 48] = [
     "(unchanged)",
@@ -446,4 +447,101 @@ pub(crate) fn fenced(random: &mut Random, source: &Source) -> Option<MistakeCase
         _ => format!("Here is the change:\n\n```diff\n{text}```\n{after}"),
     };
     Some(case(&task, format, text))
+}
+
+/// A replacement with the old text as it is and another new text.
+fn with_new(task: &Task, new: Vec<String>, random: &mut Random) -> MistakeCase {
+    let entry = |op: Op| move |text: String| Entry { op, text };
+    let old = task.old().into_iter().map(entry(Op::Remove));
+    let entries = old.chain(new.into_iter().map(entry(Op::Add))).collect();
+    let format = REPLACING[random.below(3)];
+    written(task, entries, format, random)
+}
+
+pub(crate) fn new_with_signs(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (2, 8))?;
+    let is_signed = |line: &String| line.starts_with(['+', '-']);
+    if task.old().iter().any(is_signed) || task.new_lines().iter().any(is_signed) {
+        return None;
+    }
+    let signs = signed(&task.entries);
+    Some(with_new(&task, signs.lines().map(str::to_owned).collect(), random))
+}
+
+pub(crate) fn new_with_entities(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (2, 8))?;
+    let encode = |line: &String| line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let shows = |entry: &Entry| entry.op == Op::Keep && encode(&entry.text) != entry.text;
+    if source.text().contains("&lt;") || source.text().contains("&amp;") || !task.entries.iter().any(shows) {
+        return None;
+    }
+    Some(with_new(&task, task.new_lines().iter().map(encode).collect(), random))
+}
+
+pub(crate) fn new_on_one_line(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (3, 8))?;
+    let (old, new) = (task.old().join("\n"), task.new_lines().join("\n"));
+    if old.contains('\\') || new.contains(['\\', '\t']) || !new.contains('\n') {
+        return None;
+    }
+    let text = json!({"path": source.path, "old_text": old, "new_text": new.replace('\n', "\\n")}).to_string();
+    Some(case(&task, EditFormat::Json, text))
+}
+
+pub(crate) fn json_in_code_fence(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (1, 8))?;
+    let text = write(&task, EditFormat::Json, None, random);
+    let language = source.path.rsplit('.').next().unwrap_or_default();
+    Some(case(&task, EditFormat::Auto, format!("```{language}\n{text}\n```\n")))
+}
+
+pub(crate) fn spaced_changes(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (2, 10))?;
+    // Without a removed line, the space may be meant.
+    let is_removed = |entry: &Entry| entry.op == Op::Remove && !is_blank(&entry.text);
+    if !task.entries.iter().any(is_removed) || task.entries.iter().all(|entry| entry.op != Op::Keep) {
+        return None;
+    }
+    let mut entries = task.entries.clone();
+    for entry in entries.iter_mut().filter(|entry| entry.op != Op::Keep) {
+        entry.text.insert(0, ' ');
+    }
+    let format = [EditFormat::ApplyPatch, EditFormat::Unified][random.below(2)];
+    Some(written(&task, entries, format, random))
+}
+
+pub(crate) fn note_in_place(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    const NOTES: [&str; 8] = [
+        "// and so on",
+        "// remainder of the file",
+        "# code as above",
+        "/* same */",
+        "// nothing else changes",
+        "# [... lines 10-40 ...]",
+        "// (body not shown)",
+        "// \u{22ee}",
+    ];
+    if source.path.ends_with("md") || source.path.ends_with("html") {
+        return None;
+    }
+    let task = Task::new(random, source, (8, 20))?;
+    let note = NOTES[random.below(NOTES.len())];
+    let last = task.entries.iter().rposition(|entry| entry.op != Op::Keep)?;
+    let lost: Vec<&Entry> = task.entries[last + 1..]
+        .iter()
+        .filter(|entry| !is_blank(&entry.text))
+        .collect();
+    if lost.len() < 4 {
+        return None;
+    }
+    let remove = |entry: &Entry| Entry {
+        op: Op::Remove,
+        ..entry.clone()
+    };
+    let mut entries = task.entries[..=last].to_vec();
+    entries.extend(task.entries[last + 1..].iter().map(remove));
+    let text = format!("{}{note}", indent(&lost[0].text));
+    entries.push(Entry { op: Op::Add, text });
+    let format = any_format(random);
+    Some(written(&task, entries, format, random))
 }

@@ -59,6 +59,12 @@ pub(crate) const KINDS: &[(&str, usize, Build)] = &[
     ("short text", 0, short_text),
     ("fenced", 50, fenced),
     ("several edits", 50, several),
+    ("new text with diff signs", 90, new_with_signs),
+    ("new text with entities", 90, new_with_entities),
+    ("new text on one line", 80, new_on_one_line),
+    ("JSON in a fence of code", 95, json_in_code_fence),
+    ("space after signs of changes", 50, spaced_changes),
+    ("F note in place of lines", 0, note_in_place),
 ];
 
 pub(crate) const REPLACING: [EditFormat; 3] = [EditFormat::Json, EditFormat::SearchReplace, EditFormat::Xml];
