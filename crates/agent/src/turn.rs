@@ -67,6 +67,9 @@ async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEn
     let content = match request::append_reply(session, end.clone()).await? {
         ReplyContent::Text if is_call_attempt(session) => ReplyContent::CallAttempt,
         ReplyContent::Text if is_unnamed_code(session) => ReplyContent::UnnamedCode,
+        ReplyContent::Text if session.turn.model.info().is_small() && guard.has_only_failed_calls() => {
+            ReplyContent::FailedCalls
+        }
         content => content,
     };
     let mut results = calls.run(session, guard).await?;
@@ -85,6 +88,10 @@ async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEn
         ReplyContent::UnnamedCode => (
             "the model wrote code without a file name; asking again",
             prompt::unnamed_code_message(),
+        ),
+        ReplyContent::FailedCalls => (
+            "all calls of the model failed; asking again",
+            prompt::failed_calls_message(),
         ),
         ReplyContent::Text | ReplyContent::Calls | ReplyContent::MalformedCalls => return Ok(()),
     };

@@ -14,6 +14,7 @@ use crate::redaction::Redactor;
 use crate::session_models::{SessionModels, connect_models, model_source};
 use crate::sessions::{existing_root, prune_checkpoints};
 use crate::survival::SurvivalTask;
+use crate::system_prompt::PromptChange;
 use crate::text::now;
 use crate::tools::active_profile;
 use crate::{
@@ -115,6 +116,8 @@ pub struct SessionRequest<'a> {
     pub model_origin: ModelOrigin,
     /// Services of the client, such as an editor.
     pub client: ClientServices,
+    /// A change to the system prompt.
+    pub prompt_change: PromptChange,
 }
 
 /// Services that the client provides to a session.
@@ -288,7 +291,15 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     mcp_servers::start(&servers).await;
     let mcp_servers = Some(servers);
     let server_names = mcp_servers::names(mcp_servers.as_ref());
-    let system_prompt = system_prompt::renderer(&context, &workspace, &modes, server_names, trust, env);
+    let system_prompt = system_prompt::renderer(
+        &context,
+        &workspace,
+        &modes,
+        server_names,
+        trust,
+        env,
+        request.prompt_change.clone(),
+    );
     Arc::make_mut(&mut permissions.rules).extend(mcp_servers::always_allow_rules(mcp_servers.as_ref()));
     let blobs = store.files().with_limits(blob_limits);
     let checkpoints = config.checkpoints.commands.then(|| {
@@ -318,6 +329,7 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         read_files: context::seen_files(&stored.items, &toolbox::all_names_in(tool::ToolSet::FileReader)),
         window: Some(main.info().limits.window),
         reasoning: main.info().features.reasoning,
+        is_small_model: main.info().is_small(),
         spill: Some(long_results::session_dir(env, stored.id)?),
         checkpoints,
         enabled: enabled_tools(config, &mode),

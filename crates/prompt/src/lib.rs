@@ -57,7 +57,9 @@ pub use project_context::{CommandLookup, NoContext, ProjectContext, UnknownPromp
 pub use slash_command::{
     CommandOwner, ExpandedCommand, SlashCommand, SlashCommandKind, SlashInvocation, parse_invocation,
 };
-pub use small_models::{ProjectFiles, edit_of_only_file, shown_files_note, small_model_tools, unnamed_code_message};
+pub use small_models::{
+    ProjectFiles, edit_of_only_file, failed_calls_message, shown_files_note, small_model_tools, unnamed_code_message,
+};
 pub use subtask::{SubtaskKind, notification_message, subtask_section};
 pub use system_prompt::{
     MAX_RULES_FILE_BYTES, ModelFamily, PromptEnvironment, RulesFile, SectionPlace, SystemPrompt, SystemPromptInput,

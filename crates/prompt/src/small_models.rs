@@ -138,6 +138,14 @@ pub fn shown_files_note(shown: &ProjectFiles) -> Option<String> {
     Some(note + "\nThe task:")
 }
 
+/// The prompt after a reply without calls, if all earlier calls failed.
+pub fn failed_calls_message() -> Message {
+    Message::user(
+        "All of your calls failed, so nothing is done yet. Write each changed file in full, with its path on the line above \
+         the code block, or call one of the tools that are listed above.",
+    )
+}
+
 /// Asks a small model to name the file of its code.
 pub fn unnamed_code_message() -> Message {
     Message::user(

@@ -48,6 +48,8 @@ pub struct Options<'a> {
     pub window: Option<u64>,
     /// Whether the model has a reasoning mode.
     pub reasoning: bool,
+    /// Whether the model is small.
+    pub is_small_model: bool,
     /// The model that writes edits from instructions.
     pub edit_model: Option<EditModel>,
     /// Whether a model or the user calls the tools.

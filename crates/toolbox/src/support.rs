@@ -11,6 +11,7 @@ pub(crate) mod file_view;
 pub(crate) mod jobs;
 pub(crate) mod model_profiles;
 pub(crate) mod notes;
+pub(crate) mod partial_file;
 pub(crate) mod peer_aliases;
 pub(crate) mod preview;
 pub(crate) mod project;

@@ -13,6 +13,8 @@ const MAX_EMPTY_REPLIES: u32 = 2;
 const MAX_CALL_ATTEMPTS: u32 = 2;
 /// The maximum number of requests of a turn to name the file of some code.
 const MAX_UNNAMED_CODE: u32 = 1;
+/// How often a model is asked again after calls that all failed.
+const MAX_FAILED_ENDINGS: u32 = 1;
 /// The maximum number of consecutive replies with a call that the output limit cut off.
 const MAX_CUT_CALLS: u32 = 1;
 /// The maximum number of times that stop hooks can continue a turn.
@@ -37,6 +39,10 @@ pub(crate) struct LoopGuard {
     empty_replies: u32,
     call_attempts: u32,
     unnamed_code: u32,
+    /// Replies without a call after calls that all failed.
+    failed_endings: u32,
+    failed_calls: bool,
+    has_succeeded: bool,
     cut_calls: u32,
     overflows: u32,
     hook_continuations: u32,
@@ -64,6 +70,8 @@ pub(crate) enum ReplyContent {
     CallAttempt,
     /// Code of a small model that names no file.
     UnnamedCode,
+    /// Text of a small model after calls that all failed.
+    FailedCalls,
     Calls,
     /// Calls, at least one of which is malformed.
     MalformedCalls,
@@ -125,6 +133,7 @@ impl LoopGuard {
         self.empty_replies = count_if(step.content == ReplyContent::Empty, self.empty_replies);
         self.call_attempts = count_if(step.content == ReplyContent::CallAttempt, self.call_attempts);
         self.unnamed_code += u32::from(step.content == ReplyContent::UnnamedCode);
+        self.failed_endings += u32::from(step.content == ReplyContent::FailedCalls);
         // The model reads about a cut call and may try again once.
         self.cut_calls = count_if(is_cut, self.cut_calls);
         if self.cut_calls > MAX_CUT_CALLS {
@@ -150,6 +159,11 @@ impl LoopGuard {
             (_, ReplyContent::CallAttempt) => Ok(()),
             (_, ReplyContent::UnnamedCode) if self.unnamed_code > MAX_UNNAMED_CODE => Err(TurnEnd::Completed),
             (_, ReplyContent::UnnamedCode) => Ok(()),
+            (_, ReplyContent::FailedCalls) if self.failed_endings > MAX_FAILED_ENDINGS => Err(TurnEnd::Failed {
+                error: "all calls of the model failed, so nothing was done".into(),
+                hint: "select a model that is better at calling tools (`hew models`)".into(),
+            }),
+            (_, ReplyContent::FailedCalls) => Ok(()),
             (ReplyEnd::Finished(Stop::MaxTokens), _) => Err(TurnEnd::MaxTokens),
             (ReplyEnd::Cut { .. }, ReplyContent::Text) => Ok(()),
             (_, ReplyContent::Empty) if self.empty_replies > MAX_EMPTY_REPLIES => Err(TurnEnd::Failed {
@@ -164,10 +178,17 @@ impl LoopGuard {
         }
     }
 
+    /// Whether calls were made and all of them failed.
+    pub(crate) fn has_only_failed_calls(&self) -> bool {
+        self.failed_calls && !self.has_succeeded
+    }
+
     /// Records a call and its result.
     ///
     /// A new successful change resets the window, so that alternating edits and checks are not a loop.
     pub(crate) fn observe_call(&mut self, call: &FinishedCall) -> RepeatVerdict {
+        self.failed_calls |= call.outcome != ToolOutcome::Ok;
+        self.has_succeeded |= call.outcome == ToolOutcome::Ok;
         let signature = signature(call);
         let is_new = self.seen.insert(signature);
         if is_new && call.effect == ToolEffect::Mutating && call.outcome == ToolOutcome::Ok {

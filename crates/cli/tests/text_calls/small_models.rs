@@ -1,6 +1,6 @@
 //! Small models: files in the first prompt, and edits and commands written directly in the reply.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{Hew, Output, Project, Script, Server, Turn};
 
 const STATS: &str = "def average(values):\n    return sum(values) / len(values)\n";
@@ -128,4 +128,51 @@ async fn text_is_no_edit_for_other_models_and_in_modes_without_edits() {
             assert!(!message(&requests[0], 0).contains("return sum(values)"));
         }
     }
+}
+
+#[tokio::test]
+async fn a_part_of_a_file_replaces_only_that_part_or_is_refused() {
+    let file = "# Numbers.\ndef add(a, b):\n    return a - b\n\n\ndef mul(a, b):\n    return a * b\n\n\ndef sub(a, b):\n    return a - b\n";
+    let fixed = file.replacen("a - b", "a + b", 1);
+    let part = "def add(a, b):\n    return a + b\n";
+    let as_call =
+        |content: &str| json!({"name": "write_file", "arguments": {"path": "calc.py", "content": content}}).to_string();
+    let foreign = format!("{part}\nprint(add(1, 2))\n");
+    let cases = [
+        (format!("calc.py\n```python\n{part}```\n"), Some(0), fixed.as_str()),
+        (
+            format!("Change `calc.py`:\n\n```python\n{part}```\n"),
+            Some(0),
+            fixed.as_str(),
+        ),
+        (as_call(part), Some(0), fixed.as_str()),
+        (format!("calc.py\n```python\n{fixed}```\n"), Some(0), fixed.as_str()),
+        (format!("calc.py\n```python\n{foreign}```\n"), Some(1), file),
+        (as_call(&foreign), Some(1), file),
+    ];
+    for (reply, code, expected) in cases {
+        let project = Project::new(&[("calc.py", file)]).unwrap();
+        let replies = [reply.as_str(), "All good.", "All good.", "All good."];
+        let (out, requests) = run("coder-1.5b", &replies, &project, &[]).await;
+        assert_eq!(project.read("calc.py").unwrap(), expected, "{reply}\n{}", out.stderr);
+        assert_eq!(out.code(), code, "{reply}\n{}", out.stderr);
+        if code != Some(0) {
+            let last = requests[1]["messages"].as_array().unwrap().last().unwrap().to_string();
+            assert!(
+                last.contains("only a part of calc.py") && last.contains("def mul"),
+                "{last}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_that_all_fail_never_end_a_run_successfully() {
+    let call = json!({"name": "call_tool", "arguments": {"name": "python3", "arguments": {}}}).to_string();
+    let project = project();
+    let replies = [call.as_str(), "It is done.", "It is done."];
+    let (out, requests) = run("coder-1.5b", &replies, &project, &[]).await;
+    assert_eq!(out.code(), Some(1), "{}", out.stderr);
+    assert_eq!(requests.len(), 3);
+    assert!(out.stderr.contains("nothing was done"), "{}", out.stderr);
 }

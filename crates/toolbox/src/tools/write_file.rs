@@ -14,12 +14,17 @@ use tool::{
 use workspace::{ExpectedContent, Location};
 
 use crate::registry::{BuiltIn, ToolParts};
+use crate::support::partial_file::{self, FilePart};
 use crate::support::preview;
 use crate::support::project::changes::{change, folders};
 use crate::support::project::{Project, tool_error};
 use crate::support::text::{LineEnding, count};
 
-pub(crate) struct WriteFileTool(pub(crate) Project);
+pub(crate) struct WriteFileTool {
+    project: Project,
+    /// Whether the model is small: it writes parts of files as whole ones.
+    is_small_model: bool,
+}
 
 /// Writes a whole file and creates its directories. An existing file must have been read. To change a part, use the
 /// edit tool.
@@ -33,7 +38,10 @@ pub(crate) struct Input {
 
 impl BuiltIn for WriteFileTool {
     fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
-        Some(erase(WriteFileTool(parts.project.clone())))
+        Some(erase(WriteFileTool {
+            project: parts.project.clone(),
+            is_small_model: parts.options.is_small_model,
+        }))
     }
 }
 
@@ -64,30 +72,53 @@ impl Tool for WriteFileTool {
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.0.write_actions(&input.path)
+        self.project.write_actions(&input.path)
     }
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
-        Some(preview::of_input(&self.0.workspace))
+        Some(preview::of_input(&self.project.workspace))
     }
 
     /// No await: a cancelled call has either written nothing or returned its changes.
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        let file = self.0.locate(&input.path)?;
+        let file = self.project.locate(&input.path)?;
+        let mut content = input.content;
+        let mut merged = Vec::new();
+        if self.is_small_model && file.exists() {
+            let old = file.read_text().map_err(tool_error)?.content.replace("\r\n", "\n");
+            match partial_file::classify(&old, &content) {
+                FilePart::Whole => {}
+                FilePart::Merged { content: whole, names } => (content, merged) = (whole, names),
+                FilePart::Part { lost } => {
+                    return Err(Error::Failed(format!(
+                        "this is only a part of {}: {} would be removed, so nothing was written. Write the whole file, or \
+                         only the lines that change, as a search/replace block",
+                        file.shown(),
+                        lost.join(", ")
+                    )));
+                }
+            }
+        }
         let (bytes, expect) = match file.exists() {
-            false => (input.content.into_bytes(), ExpectedContent::Absent),
-            true => self.replacement(&file, &input.content)?,
+            false => (content.into_bytes(), ExpectedContent::Absent),
+            true => self.replacement(&file, &content)?,
         };
         let missing = file.missing_folders();
         let written = file.write(&bytes, expect).map_err(tool_error)?;
-        self.0.reads.remember(&file, written.snapshot);
+        self.project.reads.remember(&file, written.snapshot);
         let verb = match written.before {
             Some(_) => "replaced",
             None => "created",
         };
         let lines = count(String::from_utf8_lossy(&bytes).lines().count(), "line");
-        let mut output =
-            Output::text(format!("{verb} {} ({lines})", file.shown())).with_summary(format!("{verb}, {lines}"));
+        let mut output = match merged.is_empty() {
+            true => Output::text(format!("{verb} {} ({lines})", file.shown())).with_summary(format!("{verb}, {lines}")),
+            false => {
+                let parts = merged.join(", ");
+                Output::text(format!("replaced {parts} in {} ({lines})", file.shown()))
+                    .with_summary(format!("replaced {parts}"))
+            }
+        };
         output.changes.extend(folders(&missing));
         let fact = EditFact {
             format: EditFormat::Whole.name().into(),
@@ -105,7 +136,7 @@ impl WriteFileTool {
         let text = file.read_text().map_err(tool_error)?;
         // An empty file need not be read.
         if !text.content.is_empty() {
-            self.0.reads.check(file, text.snapshot)?;
+            self.project.reads.check(file, text.snapshot)?;
         }
         let content = match LineEnding::of(&text.content) {
             LineEnding::CrLf => LineEnding::CrLf.apply(content),
