@@ -102,6 +102,7 @@ impl AcpBackendState {
             output_schema: None,
             files: &[],
             model_origin: self.flags.model_origin,
+            prompt_change: Default::default(),
             client: ClientServices {
                 mcp: opening.mcp.into_iter().map(definition).collect(),
                 buffers: opening.buffers,

@@ -546,6 +546,7 @@ async fn open_session(
         files: &flags.files,
         model_origin: flags.model_origin,
         client: ClientServices::default(),
+        prompt_change: Default::default(),
     })
     .await?;
     let history = match is_new {

@@ -306,6 +306,9 @@ pub(crate) enum SessionsCommand {
         /// The format
         #[arg(long, short, value_enum, default_value = "markdown")]
         format: ExportFormat,
+        /// Write a file that others can replay (`hew replay FILE`), with masked secrets; -o names it
+        #[arg(long, conflicts_with = "format")]
+        bundle: bool,
         /// Write to this file instead of stdout
         #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         output: Option<PathBuf>,

@@ -27,6 +27,7 @@ mod modes;
 mod open;
 mod permissions;
 mod predict;
+mod project_copy;
 mod prompt;
 mod prompts;
 mod replay;

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "replay/many_sessions.rs"]
+mod many_sessions;
+
 use serde_json::{Value, json};
 use testkit::{Hew, Project, Script, Server, Turn, TurnOrder};
 
@@ -260,4 +263,178 @@ async fn a_summarised_conversation_replays_too() {
     .await;
     let purposes = check_identical(&hew).await;
     assert_eq!((purposes["turn"], purposes["summary"]), (4, 1));
+}
+
+fn seen(server: &Server) -> Vec<testkit::ParsedRequest> {
+    let requests = server.main_requests();
+    requests.iter().filter_map(|request| request.parsed()).collect()
+}
+
+/// A task that prints and repeats a secret.
+fn leaking(secret: &str) -> Script {
+    Script::new()
+        .order(TurnOrder::Sequence)
+        .turn(Turn::text("On.").call("read_file", json!({"path": ".env.example"})))
+        .turn(Turn::text("On.").call(
+            "terminal",
+            json!({"command": format!("echo \"{secret}\" > out.txt; cat out.txt")}),
+        ))
+        .turn(Turn::text(format!("The key is {secret}.")))
+}
+
+#[tokio::test]
+async fn a_bundle_replays_elsewhere_without_secrets() {
+    let (secret, quoted) = ("tok-31415926-535897", "pass\"27182818\\word");
+    let pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----";
+    for model in [
+        "anthropic/claude-sonnet-4-5",
+        "openai/gpt-5.5",
+        "gemini/gemini-2.5-flash",
+        "openai/gpt-4o",
+    ] {
+        let server = Server::start(leaking(secret)).await.unwrap();
+        let content = format!("SERVICE={secret}\nOTHER={quoted}\n{pem}\nother = sk-ant-1234567890abcdef\n");
+        let project = Project::new(&[(".env.example", &content), ("a.txt", "hello\n")]).unwrap();
+        let hew = hew(&server, &project)
+            .env("MY_SERVICE_TOKEN", secret)
+            .env("OTHER_PASSWORD", quoted)
+            .env("HEW_RECORD", "true");
+        run(&hew, &["run", "-m", model, "print the key"]).await;
+        let file = project.root().join("report.hewbundle");
+        let name = file.to_str().unwrap();
+        let out = hew
+            .clone()
+            .args(["sessions", "export", "--bundle", "-o", name])
+            .run()
+            .await
+            .unwrap();
+        assert!(out.is_success(), "{model}: {}", out.stderr);
+        let bytes = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+        for part in [
+            "31415926",
+            "27182818",
+            "MIIEpAIBAAKCAQEA7",
+            "sk-ant-1234567890abcdef",
+            "test-key",
+        ] {
+            assert!(!bytes.contains(part), "{model}: {part}");
+        }
+        // Another user, without the project.
+        let other = Project::new(&[]).unwrap();
+        let reader = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().current_dir(other.root());
+        let copy = other.root().join("theirs.hewbundle");
+        std::fs::copy(&file, &copy).unwrap();
+        let replayed = replay(&reader, &[copy.to_str().unwrap()]).await;
+        let requests = replayed["requests"].as_array().unwrap();
+        assert!(requests.len() >= 3, "{model}: {replayed:#}");
+        for request in requests {
+            assert_eq!(request["result"], "identical", "{model}: {request:#}");
+        }
+        let change = replay(&reader, &[copy.to_str().unwrap(), "--without", "terminal"]).await;
+        assert!(!list(&change, "turn")[0]["changed"]["section"].is_null(), "{change:#}");
+    }
+}
+
+#[tokio::test]
+async fn calls_run_again_in_a_copy_of_the_project_as_it_was() {
+    let (server, project) = (Server::start(task(6)).await.unwrap(), project());
+    let hew = hew(&server, &project).env("HEW_TITLE", "false");
+    run(&hew, &["run", "-m", "anthropic/claude-sonnet-4-5", "work on it"]).await;
+    let after = project.read("a.txt").unwrap();
+    let replayed = replay(&hew, &["--run-tools", "--permission", "full"]).await;
+    let runs = replayed["tool_runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 6, "{replayed:#}");
+    for one in runs {
+        assert_eq!(one["result"], "same", "{one:#}");
+        assert!(one["files"].is_null(), "{one:#}");
+    }
+    assert_eq!(project.read("a.txt").unwrap(), after, "the project is untouched");
+    // Another tool answers differently now: the file that a command reads is not part of the session.
+    let server = Server::start(
+        Script::new()
+            .order(TurnOrder::Sequence)
+            .turn(Turn::text("On.").call("terminal", json!({"command": "cat b.txt"})))
+            .turn(Turn::text("Done.")),
+    )
+    .await
+    .unwrap();
+    project.write("b.txt", "one\n").unwrap();
+    let hew = hew.with_server(&server);
+    run(&hew, &["run", "-m", "anthropic/claude-sonnet-4-5", "read b"]).await;
+    project.write("b.txt", "two\n").unwrap();
+    let replayed = replay(&hew, &["--run-tools", "--permission", "full"]).await;
+    assert_eq!(replayed["tool_runs"][0]["result"], "differs", "{replayed:#}");
+    let asked = replay(&hew, &["--run-tools", "--permission", "read-only"]).await;
+    assert_eq!(asked["tool_runs"][0]["result"], "not_run", "{asked:#}");
+}
+
+#[tokio::test]
+async fn the_model_answers_again_from_an_item_on() {
+    let (server, project) = (Server::start(task(5)).await.unwrap(), project());
+    let hew = hew(&server, &project).env("HEW_TITLE", "false");
+    run(&hew, &["run", "-m", "anthropic/claude-sonnet-4-5", "work on it"]).await;
+    let exported = |hew: &Hew| hew.clone().args(["sessions", "export", "--format", "json"]).run();
+    let first: Value = serde_json::from_str(&exported(&hew).await.unwrap().stdout).unwrap();
+    let (before, log) = (project.read("a.txt").unwrap(), project.read("log.txt").unwrap());
+    // From the start, with a rule and without a tool.
+    let again = Script::dynamic(|seen| match seen.results().count() {
+        0 => Turn::text("On.").call("read_file", json!({"path": "a.txt", "limit": 3})),
+        _ => Turn::text(format!("rule {}", seen.system.contains("Answer in rhymes"))),
+    });
+    let server = Server::start(again).await.unwrap();
+    let live = hew.clone().with_server(&server);
+    project.write("rule.md", "Answer in rhymes.\n").unwrap();
+    let out = live
+        .clone()
+        .args([
+            "replay",
+            "--live",
+            "--rule",
+            "rule.md",
+            "--without",
+            "terminal",
+            "--permission",
+            "full",
+        ])
+        .run()
+        .await
+        .unwrap();
+    assert!(out.is_success(), "{}{}", out.stdout, out.stderr);
+    assert!(out.stdout.contains("rule true"), "{}{}", out.stdout, out.stderr);
+    assert!(out.stderr.contains("before: 6 requests"), "{}", out.stderr);
+    let requests = seen(&server);
+    assert!(requests[0].offers("read_file") && !requests[0].offers("terminal"));
+    let result = requests[1].results().next().map(|result| result.text.clone()).unwrap();
+    assert!(
+        result.contains("line 2"),
+        "the copy has the files from before the session: {result}"
+    );
+    assert_eq!(
+        (project.read("a.txt").unwrap(), project.read("log.txt").unwrap()),
+        (before, log)
+    );
+    // From the reply after the first edit: the copy has that edit and nothing later.
+    let replies: Vec<&Value> = first["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|item| item["kind"] == "reply")
+        .collect();
+    let from = replies[3]["id"].as_str().unwrap();
+    let script = Script::dynamic(|seen| match seen.results().count() {
+        3 => Turn::text("On.").call("terminal", json!({"command": "cat a.txt; ls"})),
+        _ => Turn::text("Done."),
+    });
+    let server = Server::start(script).await.unwrap();
+    let session = first["session"].as_str().unwrap();
+    let live = hew.with_server(&server);
+    let out = live
+        .args(["replay", session, "--live", "--from", from, "--permission", "full"])
+        .run()
+        .await
+        .unwrap();
+    assert!(out.is_success(), "{}{}", out.stdout, out.stderr);
+    let requests = seen(&server);
+    let last = requests.last().unwrap().results().last().unwrap().text.clone();
+    assert!(last.contains("changed 2") && !last.contains("log.txt"), "{last}");
 }

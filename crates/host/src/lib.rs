@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod acp_agents;
 pub mod atomic;
 pub mod attachments;
+pub mod bundle;
 pub mod code_search;
 pub mod config;
 pub mod confinement;

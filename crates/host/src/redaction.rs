@@ -111,6 +111,33 @@ impl Redactor {
         out
     }
 
+    /// Replaces secrets and private keys in a text.
+    pub fn redact_keys(&self, text: &str) -> String {
+        let mut rest = text;
+        let mut out = String::with_capacity(text.len());
+        while let Some(start) = rest
+            .find("-----BEGIN ")
+            .filter(|at| rest[*at..].contains("PRIVATE KEY-----"))
+        {
+            let (before, block) = rest.split_at(start);
+            out.push_str(before);
+            let end = block.find("-----END ").map_or(block.len(), |at| {
+                let close = block[at + 9..]
+                    .find("-----")
+                    .map_or(block.len(), |length| at + 9 + length + 5);
+                close.min(block.len())
+            });
+            let is_key = block[..end]
+                .lines()
+                .next()
+                .is_some_and(|line| line.contains("PRIVATE KEY"));
+            out.push_str(if is_key { MARK } else { &block[..end] });
+            rest = &block[end..];
+        }
+        out.push_str(rest);
+        self.redact(&out)
+    }
+
     /// Replaces secrets in a failure.
     pub fn failure(&self, mut failure: Failure) -> Failure {
         failure.message = self.redact(&failure.message);

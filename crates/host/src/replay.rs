@@ -5,7 +5,7 @@
 
 use crate::failure::{Failure, Result};
 use futures::StreamExt as _;
-use model::{Cost, Message, Part, RecordedStream, Reply, Request, ToolSpec, Usage};
+use model::{Cost, Message, Part, RecordedStream, Reply, Request, SentBody, ToolSpec, Usage};
 use prompt::tokens::{TokenizerFamily, tool_tokens};
 use prompt::{
     LayoutCache, Ledger, RequestInputs, RequestReport, RequestSnapshot, RulesFile, TemplateFile, TokenBudget,
@@ -49,6 +49,8 @@ pub struct ReplayedRequest {
     pub session: SessionId,
     /// Its record.
     pub record: RequestRecord,
+    /// The body as restored from the record.
+    pub restored: Option<SentBody>,
     /// Whether it has the bytes that were sent.
     pub outcome: ReplayOutcome,
     /// Its size and price.
@@ -199,6 +201,7 @@ impl SessionReplayer<'_> {
         let record = self.records[place].clone();
         let mut replayed = ReplayedRequest {
             session: self.session,
+            restored: None,
             outcome: ReplayOutcome::Unverified {
                 reason: "it was not recorded completely".into(),
             },
@@ -222,7 +225,9 @@ impl SessionReplayer<'_> {
             return Ok(replayed);
         };
         let body = settings.render(&recorded);
-        let is_sent = record.facts.body.map(|sent| sent == body_digest([&body[..]]));
+        let digest = body_digest([&body[..]]);
+        let is_sent = record.facts.body.map(|sent| sent == digest);
+        replayed.restored = Some(digest);
         replayed.stream = self.decoded(&record, &settings).await?;
         replayed.outcome = match is_sent {
             None => ReplayOutcome::Unverified {

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::text::{line, now};
 use crate::{SessionFlags, paths, project};
 use review::{SessionAccess, SessionHistory};
-use session::{ItemId, NewSession, SessionId, SessionMeta, Store as _};
+use session::{ItemId, LoadedSession, NewSession, SessionId, SessionMeta, Store as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::SqliteStore;
@@ -121,24 +121,37 @@ pub async fn fork(store: &SqliteStore, session: SessionId, upto: Option<ItemId>)
             None => return Err(Failure::failed("the session no longer has this item")),
         },
     };
+    let title = loaded.meta.title.clone();
+    let root = loaded.meta.root.clone();
+    copy_items(store, loaded, end, &root, title.map(|title| format!("{title} (copy)"))).await
+}
+
+/// Creates a session in another project with the first `count` items of a session.
+pub async fn copy_items(
+    store: &SqliteStore,
+    loaded: LoadedSession,
+    count: usize,
+    root: &Path,
+    title: Option<String>,
+) -> Result<SessionId> {
     let id = SessionId::new();
     let lease = store
         .create(NewSession {
             id,
-            root: loaded.meta.root.clone(),
-            model: loaded.meta.model.clone(),
+            root: root.into(),
+            model: loaded.meta.model,
             at: now(),
             parent: None,
         })
         .await?;
-    for item in loaded.items.into_iter().take(end) {
+    for item in loaded.items.into_iter().take(count) {
         store.append(id, item).await?;
     }
     if !loaded.roots.is_empty() {
         store.set_roots(id, loaded.roots).await?;
     }
-    if let Some(title) = loaded.meta.title {
-        store.set_title(id, format!("{title} (copy)")).await?;
+    if let Some(title) = title {
+        store.set_title(id, title).await?;
     }
     drop(lease);
     Ok(id)

@@ -5,7 +5,7 @@ use crate::paths;
 use crate::trust::ProjectTrust;
 use context::{DiskContext, FileOrigin, ReadRefusal};
 use policy::{Mode, ModeSet};
-use prompt::{PromptEnvironment, SystemPrompt, SystemPromptInput, TemplateFile, TemplateOverrides};
+use prompt::{PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput, TemplateFile, TemplateOverrides};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,15 @@ const MAX_BYTES: u64 = 256 * 1024;
 /// The maximum number of the user's templates.
 const MAX_FILES: usize = 200;
 
+/// A change to the system prompt of one session.
+#[derive(Debug, Clone, Default)]
+pub struct PromptChange {
+    /// Templates by name.
+    pub templates: Vec<(String, TemplateFile)>,
+    /// Additional rules.
+    pub rules: Vec<RulesFile>,
+}
+
 /// Renders the system prompt by mode, model and tools. Its facts are collected once; facts that may change within a
 /// session, such as the date and the branch, are added to prompts.
 pub(crate) fn renderer(
@@ -25,13 +34,16 @@ pub(crate) fn renderer(
     servers: Vec<String>,
     trust: ProjectTrust,
     env: &ProcessEnv,
+    change: PromptChange,
 ) -> agent::SystemPromptSource {
-    let facts = facts(context, workspace, modes, servers);
+    let mut facts = facts(context, workspace, modes, servers);
+    facts.rules.extend(change.rules);
+    let templates = change.templates;
     let (workspace, env) = (workspace.clone(), env.clone());
     let context = Arc::clone(context);
     let reported = Mutex::new(BTreeSet::new());
     Arc::new(move |scene| {
-        let mut rendered = render(&facts, scene, &context, &workspace, trust, &env);
+        let mut rendered = render(&facts, scene, &context, &workspace, trust, &env, &templates);
         // Each problem is reported once, not with every change of the mode.
         let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
         rendered.problems.retain(|problem| reported.insert(problem.clone()));
@@ -56,6 +68,7 @@ pub fn preview(
         workspace,
         trust,
         env,
+        &[],
     )
 }
 
@@ -66,9 +79,11 @@ fn render(
     workspace: &Workspace,
     trust: ProjectTrust,
     env: &ProcessEnv,
+    templates: &[(String, TemplateFile)],
 ) -> SystemPrompt {
     let mut problems = Vec::new();
-    let overrides = overrides(workspace, scene.mode, trust, env, &mut problems);
+    let mut overrides = overrides(workspace, scene.mode, trust, env, &mut problems);
+    overrides.templates.extend(templates.iter().cloned());
     let facts = PromptEnvironment {
         mode_rules: context.mode_rules(&scene.mode.name),
         ..facts.clone()

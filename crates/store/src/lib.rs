@@ -25,6 +25,7 @@
 mod apply;
 mod blob;
 mod blob_files;
+mod bundle;
 mod connect;
 mod draft;
 mod draft_repair;
@@ -44,6 +45,7 @@ mod sqlite;
 mod subtasks;
 mod writer;
 
+pub use bundle::{TextMask, import, set_request_facts};
 pub use measurements::{Measurements, TrackedEdit};
 pub use segment_log::{LoadedLog, LogSegment, LogVersion, LogWriter, SegmentLog};
 pub use sqlite::SqliteStore;

@@ -2,6 +2,7 @@
 
 use crate::blob;
 use crate::blob_files;
+use crate::bundle::{self, TextMask};
 use crate::connect;
 use crate::error::StoreError;
 use crate::lease::Leases;
@@ -22,13 +23,14 @@ use session::{
     QueuedPromptId, Receipt, ReplyDraft, RequestRecord, SessionId, SessionMeta, Store, SurvivalRecord, Time,
     TurnRecord,
 };
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use workspace::checkpoint::BlobDir;
 
 /// The name of the database file.
-const FILE: &str = "hew.db";
+pub(crate) const FILE: &str = "hew.db";
 
 /// Stands for the most recently updated session.
 const LAST: &str = "last";
@@ -129,6 +131,26 @@ impl SqliteStore {
                 }
             }
             Ok(used)
+        })
+    }
+
+    /// Copies sessions to a database file of their own, which must not exist, with masked texts and without some
+    /// blobs.
+    pub fn export(
+        &self,
+        sessions: Vec<SessionId>,
+        without: HashSet<BlobId>,
+        to: &Path,
+        mask: TextMask,
+    ) -> BoxFuture<'static, Result<(), Error>> {
+        let to = to.to_owned();
+        self.shared.read(move |connection, path| {
+            let selection = bundle::BundleSelection {
+                sessions,
+                without,
+                mask,
+            };
+            bundle::export(connection, path, &selection, &to)
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReplayArgs {
-    /// Session id or prefix, or `last`; `SESSION:NUMBER` with --stream
+    /// Session id or prefix, `last`, or a file of `hew sessions export --bundle`; `SESSION:NUMBER` with --stream
     pub(crate) session: Option<String>,
     /// Only requests from this item on: its id, or a part of it
     #[arg(long, value_name = "ITEM")]
@@ -22,6 +22,18 @@ pub(crate) struct ReplayArgs {
     /// Use another model
     #[arg(long, value_name = "MODEL")]
     pub(crate) with_model: Option<String>,
+    /// Build the requests from the log, without a model (the default)
+    #[arg(long, conflicts_with = "live")]
+    pub(crate) offline: bool,
+    /// Let the model answer again from --from on (by default from the first prompt), in a copy of the project
+    #[arg(long, conflicts_with_all = ["stream", "run_tools"])]
+    pub(crate) live: bool,
+    /// Run the tool calls again in a copy of the project as it was before the session, and compare their results
+    #[arg(long, conflicts_with = "stream")]
+    pub(crate) run_tools: bool,
+    /// With --run-tools, approve all calls
+    #[arg(long, requires = "run_tools")]
+    pub(crate) yes: bool,
     /// Play the recorded reply of a request at its original speed (see `record` in the configuration)
     #[arg(long, conflicts_with_all = ["from", "template", "rule", "without", "with_model"])]
     pub(crate) stream: bool,

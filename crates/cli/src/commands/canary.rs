@@ -3,6 +3,7 @@
 use super::eval::{ProgressBar, failure, hew_program, runner_settings, shared_arguments};
 use super::history::open_history;
 use super::load;
+use super::project_copy::{copy_project, restore, write};
 use crate::args::{CanaryAddArgs, CanaryCommand, CanaryRunArgs, GlobalArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
@@ -11,15 +12,13 @@ use crate::output;
 use eval::canary::{CanaryDirection, CanaryFinding, CanaryQuantity, compare, findings_text, look_after, looks_until};
 use eval::{AgentCommand, Attempt, Configuration, ResultsFile, Suite, SuiteOptions, SuiteRun};
 use host::paths;
+use host::sessions::open_store;
 use model::{Part, PartOrigin};
-use review::diff::{PatchTarget, session_diff};
-use review::{PathScope, SessionAccess, SessionHistory, prompts};
+use review::{SessionAccess, SessionHistory, prompts};
 use serde::Serialize;
-use session::FileKind;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use workspace::{StopSignal, Workspace};
 
 /// The name of the file with the results of a run.
 const RESULTS: &str = "results.jsonl";
@@ -27,12 +26,6 @@ const RESULTS: &str = "results.jsonl";
 const BASELINE: &str = "baseline";
 /// Marks a run that has ended.
 const FINISHED: &str = "finished";
-/// The maximum number of files of a recorded project.
-const MAX_FILES: usize = 20_000;
-
-/// The maximum time for listing the files of a project.
-const LIST_TIME: Duration = Duration::from_secs(60);
-
 /// The content of a recorded `task.toml`.
 #[derive(Serialize)]
 struct RecordedTask<'a> {
@@ -93,8 +86,10 @@ async fn add(args: &CanaryAddArgs, tasks: &Path, global: &GlobalArgs, env: &Proc
         );
     }
     // A recording that was interrupted has no `task.toml` and is not a task.
-    copy_project(&root, &folder.join("project"))?;
-    restore_start(&history, &folder.join("project")).await?;
+    let copy = folder.join("project");
+    copy_project(&root, &copy)?;
+    let store = open_store(env)?;
+    restore(&store, history.items(), 0, &root, &copy).await?;
     let task = RecordedTask {
         prompt: &prompt,
         check: &args.check,
@@ -140,74 +135,6 @@ fn first_prompt(history: &SessionHistory) -> Option<String> {
     });
     let text = own.collect::<Vec<_>>().join("\n\n");
     (!text.trim().is_empty()).then_some(text)
-}
-
-/// Copies the files of a project that are not ignored.
-fn copy_project(root: &Path, to: &Path) -> Result<()> {
-    let workspace = Workspace::open(root).map_err(review::Error::from)?;
-    let place = workspace.locate(root).map_err(review::Error::from)?;
-    let list = place
-        .files(&|_| true, MAX_FILES, &StopSignal::after(LIST_TIME))
-        .map_err(review::Error::from)?;
-    if list.total > MAX_FILES {
-        return Err(Failure::failed(format!("the project has more than {MAX_FILES} files")));
-    }
-    fs::create_dir_all(to).map_err(|error| Failure::file("create", to, &error))?;
-    for file in &list.files {
-        let Ok(relative) = file.path().strip_prefix(root) else {
-            continue;
-        };
-        let target = to.join(relative);
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent).map_err(|error| Failure::file("create", parent, &error))?;
-        }
-        fs::copy(file.path(), &target).map_err(|error| Failure::file("copy", file.path(), &error))?;
-    }
-    Ok(())
-}
-
-/// Restores the files that a session changed to their versions before it.
-async fn restore_start(history: &SessionHistory, copy: &Path) -> Result<()> {
-    let changed = session_diff(history, None, &PathScope::default(), PatchTarget::Display).await?;
-    let versions: Vec<_> = changed
-        .iter()
-        .filter_map(|changed| changed.change.before.as_ref())
-        .collect();
-    let contents = history.contents(&versions).await?;
-    for changed in &changed {
-        // Paths in the project are relative to it; changes elsewhere are not part of the task.
-        let relative = changed.path.strip_prefix(history.root()).unwrap_or(&changed.path);
-        if relative.is_absolute() {
-            continue;
-        }
-        let path = copy.join(relative);
-        match &changed.change.before {
-            None if path.is_dir() => {}
-            None if path.exists() => fs::remove_file(&path).map_err(|error| Failure::file("remove", &path, &error))?,
-            None => {}
-            Some(version) => match version.kind {
-                FileKind::Folder { .. } => {
-                    fs::create_dir_all(&path).map_err(|error| Failure::file("create", &path, &error))?
-                }
-                FileKind::Link => {}
-                FileKind::File { .. } => match contents.read(version) {
-                    Some(bytes) => write(&path, &bytes)?,
-                    None => {
-                        let message = format!("the version of {} before the session is not stored", relative.display());
-                        return Err(Failure::failed(message));
-                    }
-                },
-            },
-        }
-    }
-    Ok(())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| Failure::file("create", parent, &error))?;
-    }
-    fs::write(path, bytes).map_err(|error| Failure::file("write", path, &error))
 }
 
 fn load_tasks(folder: &Path) -> Result<Suite> {

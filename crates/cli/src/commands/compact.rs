@@ -29,6 +29,7 @@ pub(super) async fn compact(args: CompactArgs, global: &GlobalArgs, env: &Proces
         files: &[],
         model_origin: ModelOrigin::Requested,
         client: ClientServices::default(),
+        prompt_change: Default::default(),
     })
     .await?;
     let instructions = Some(args.instructions.join(" ")).filter(|words| !words.is_empty());

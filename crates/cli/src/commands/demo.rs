@@ -115,6 +115,7 @@ async fn work(project: &Path, folder: &Path, server: &Server, env: &ProcessEnv) 
         files: &[],
         model_origin: ModelOrigin::Configured,
         client: ClientServices::default(),
+        prompt_change: Default::default(),
     })
     .await?;
     let id = session.resources.id;

@@ -1,5 +1,8 @@
 //! `hew replay`: builds the requests of a session again, unchanged or with a change, and compares them.
 
+mod live;
+mod tool_runs;
+
 use super::load;
 use crate::args::{GlobalArgs, ReplayArgs as Args};
 use crate::environment::ProcessEnv;
@@ -17,21 +20,30 @@ use providers::BodySettings;
 use serde_json::{Value, json};
 use session::{ItemId, SessionId, Store as _};
 use std::path::Path;
+use std::sync::Arc;
 use store::SqliteStore;
+use tool_runs::ToolRun;
 
 pub(super) async fn replay_session(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
-    let store = host::sessions::open_store(env)?;
     let here = project::root(global.cwd.as_deref(), env)?;
     let named = args.session.as_deref().unwrap_or("last");
     let (session, number) = named
         .split_once(':')
         .map_or((named, None), |(session, number)| (session, Some(number)));
-    let meta = find(
-        &store,
-        Some(session).filter(|name| *name != "last" && !name.is_empty()),
-        &here,
-    )
-    .await?;
+    let file = Path::new(named);
+    let (_folder, store, meta) = match file.is_file() {
+        true => {
+            let (folder, store) = host::bundle::open(file)?;
+            let meta = host::bundle::session(&store).await?;
+            (Some(folder), Arc::new(store), meta)
+        }
+        false => {
+            let store = host::sessions::open_store(env)?;
+            let id = Some(session).filter(|name| *name != "last" && !name.is_empty());
+            let meta = find(&store, id, &here).await?;
+            (None, store, meta)
+        }
+    };
     if args.stream {
         return play(&store, meta.id, number).await;
     }
@@ -40,10 +52,26 @@ pub(super) async fn replay_session(args: &Args, global: &GlobalArgs, env: &Proce
         None => None,
     };
     let change = change(args, global, env)?;
+    if args.live {
+        return live::answer(args, (store, meta), from, change, global, env).await;
+    }
     let replayed = replay(&store, meta.id, from, &change).await?;
+    let runs = match args.run_tools {
+        true => tool_runs::run(&store, &meta, args.yes, global, env).await?,
+        false => Vec::new(),
+    };
     match args.json {
-        true => output::print_checked(&output::pretty(&as_json(&replayed))?)?,
-        false => output::print_checked(&as_text(&replayed, &change))?,
+        true => {
+            let mut report = as_json(&replayed);
+            if args.run_tools {
+                report["tool_runs"] = json!(runs);
+            }
+            output::print_checked(&output::pretty(&report)?)?;
+        }
+        false => {
+            let runs: String = runs.iter().map(ToolRun::text).collect();
+            output::print_checked(&(as_text(&replayed, &change) + &runs))?;
+        }
     }
     let has_failed = |request: &ReplayedRequest| {
         matches!(request.outcome, ReplayOutcome::Differs { .. }) || request.stream == Some(false)

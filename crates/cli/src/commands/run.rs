@@ -10,6 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::{input, output, project};
 use agent::{Approvals, Previews};
 use host::sessions::{find, open_store, resume_command};
+use host::system_prompt::PromptChange;
 use host::{ClientServices, SessionProject, SessionRef, SessionRequest};
 use session::{Command, Delivery, SessionMeta};
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(super) async fn run(args: RunArgs, global: &GlobalArgs, env: &ProcessEnv) ->
     }
     let project = load(SessionRef::New, &args.turn, global, env)?;
     let command = prompt(&args.prompt, &args.turn)?.ok_or_else(missing_task)?;
+    let expected = (expected, PromptChange::default());
     open_and_drive(project, open_store(env)?, command, args.turn, expected, env).await
 }
 
@@ -44,7 +46,21 @@ pub(super) async fn resume(
     env: &ProcessEnv,
 ) -> Result<ExitStatus> {
     let project = load(SessionRef::Existing(Box::new(meta)), &turn, global, env)?;
-    open_and_drive(project, store, command, turn, expected, env).await
+    open_and_drive(project, store, command, turn, (expected, PromptChange::default()), env).await
+}
+
+/// Resumes a session with a change to its system prompt.
+pub(super) async fn resume_changed(
+    meta: SessionMeta,
+    store: Arc<SqliteStore>,
+    command: Command,
+    turn: TurnArgs,
+    change: PromptChange,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
+    let project = load(SessionRef::Existing(Box::new(meta)), &turn, global, env)?;
+    open_and_drive(project, store, command, turn, (None, change), env).await
 }
 
 fn load(session: SessionRef, turn: &TurnArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<SessionProject> {
@@ -71,7 +87,7 @@ async fn open_and_drive(
     store: Arc<SqliteStore>,
     command: Command,
     turn: TurnArgs,
-    expected: Option<AnswerSchema>,
+    (expected, prompt_change): (Option<AnswerSchema>, PromptChange),
     env: &ProcessEnv,
 ) -> Result<ExitStatus> {
     let resumed = matches!(project.session, SessionRef::Existing(_));
@@ -97,6 +113,7 @@ async fn open_and_drive(
         files: &turn.files,
         model_origin: turn.model_origin(),
         client: ClientServices::default(),
+        prompt_change,
     })
     .await?;
     if session.complete && command == Command::Continue {

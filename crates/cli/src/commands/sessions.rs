@@ -10,10 +10,12 @@ use crate::output::format::{ago, dollars, line, now, plural, rfc3339, tokens};
 use crate::output::table::{self, ColumnAlign};
 use crate::{output, paths, project};
 use backends::session_markdown::{self, MarkdownDetail};
+use host::redaction::Redactor;
 use host::sessions::{find, short_id};
 use serde::Serialize;
 use session::{SessionMeta, Store};
 use std::io::IsTerminal;
+use std::path::Path;
 use store::SqliteStore;
 
 pub(super) async fn sessions(
@@ -43,7 +45,21 @@ pub(super) async fn sessions(
             let text = session_markdown::render(&loaded, &subtasks, detail, &|_| None);
             output::print_checked(&text)?;
         }
-        Some(SessionsCommand::Export { id, format, output }) => {
+        Some(SessionsCommand::Export {
+            id,
+            output,
+            bundle: true,
+            ..
+        }) => {
+            let loaded = load(&store, id.as_deref(), global, env).await?;
+            bundle(&store, &loaded.meta, output.as_deref(), global, env).await?;
+        }
+        Some(SessionsCommand::Export {
+            id,
+            format,
+            output,
+            bundle: false,
+        }) => {
             let loaded = load(&store, id.as_deref(), global, env).await?;
             let records = store.request_records(loaded.meta.id).await?;
             let subtasks = store.children(loaded.meta.id).await?;
@@ -53,6 +69,27 @@ pub(super) async fn sessions(
         Some(SessionsCommand::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
     }
     Ok(ExitStatus::Done)
+}
+
+/// Writes a file that others can replay.
+async fn bundle(
+    store: &SqliteStore,
+    meta: &SessionMeta,
+    file: Option<&Path>,
+    global: &GlobalArgs,
+    env: &ProcessEnv,
+) -> Result<()> {
+    let named = format!("{}.hewbundle", short_id(meta.id));
+    let file = file.unwrap_or(Path::new(&named));
+    let (_, loaded) = super::load(global, env, Vec::new())?;
+    let redactor = Redactor::of_config(&loaded.config, env);
+    let (requests, identical) = host::bundle::export(store, meta.id, &redactor, file).await?;
+    output::print_stderr(&format!(
+        "wrote {} with {}, {identical} of them verified; to replay it: hew replay {0}\n",
+        file.display(),
+        plural(requests as u64, "request"),
+    ));
+    Ok(())
 }
 
 async fn load(

@@ -196,6 +196,46 @@ async fn run(
     }
 }
 
+/// Runs a recorded call; returns its content, or why it was not run.
+pub(super) async fn run_call(
+    registry: &Registry,
+    name: &str,
+    input: Value,
+    rules: &ManualApprover,
+    info: Option<&Info>,
+) -> std::result::Result<Vec<Block>, String> {
+    let Some((tool, inner)) = registry.resolve_call(name, &input) else {
+        return Err("there is no such tool outside a session".into());
+    };
+    let input = CallInput::from(inner.unwrap_or(input));
+    let name = tool.spec().name.clone();
+    let failed = |error: tool::Error| {
+        vec![Block::Text {
+            text: error.to_string(),
+        }]
+    };
+    let actions = match tool.actions(&input) {
+        Ok(actions) => actions,
+        Err(error) => return Ok(failed(error)),
+    };
+    for action in &actions {
+        rules.approve(&name, action).map_err(|failure| failure.message)?;
+    }
+    let host = ManualHost {
+        rules: rules.clone(),
+        name,
+    };
+    let context = CallContext {
+        level: rules.policy.level,
+        host: Arc::new(host),
+        ..CallContext::detached("replay".into(), info.map_or(EVERYTHING, |info| info.features))
+    };
+    Ok(tool
+        .run(input, context)
+        .await
+        .map_or_else(failed, |output| output.content))
+}
+
 /// Without a model, all tools are included.
 const EVERYTHING: Features = Features {
     tools: true,
@@ -224,11 +264,12 @@ fn parse(input: &str) -> Result<Value> {
 }
 
 /// Applies the model's rules; approvals are requested on the terminal.
-struct ManualApprover {
-    policy: Policy,
-    mode: policy::Mode,
+#[derive(Clone)]
+pub(super) struct ManualApprover {
+    pub(super) policy: Policy,
+    pub(super) mode: policy::Mode,
     /// Whether all approvals are given in advance.
-    yes: bool,
+    pub(super) yes: bool,
 }
 
 impl ManualApprover {

@@ -113,6 +113,7 @@ async fn open(
         files: &[],
         model_origin: ModelOrigin::Configured,
         client: ClientServices::default(),
+        prompt_change: Default::default(),
     })
     .await?;
     Ok(McpSession {
