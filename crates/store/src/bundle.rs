@@ -63,7 +63,7 @@ fn copy_rows(
     mask: &TextMask,
 ) -> Result<(), StoreError> {
     let mut select = from.prepare(&format!("SELECT * FROM {table} WHERE {column} = ?1"))?;
-    let names: Vec<String> = select.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = select.column_names().map(str::to_owned).collect();
     // Rows are numbered anew in their order.
     let kept: Vec<usize> = (0..names.len())
         .filter(|at| !(names[*at] == "seq" && ["items", "requests", "turns", "calls"].contains(&table)))
@@ -148,12 +148,18 @@ fn mask_strings(value: &mut serde_json::Value, mask: &TextMask) -> bool {
             *text = plain;
             is_changed
         }
-        serde_json::Value::Array(values) => values
-            .iter_mut()
-            .fold(false, |changed, value| mask_strings(value, mask) || changed),
-        serde_json::Value::Object(values) => values
-            .values_mut()
-            .fold(false, |changed, value| mask_strings(value, mask) || changed),
+        serde_json::Value::Array(values) => {
+            let changed = values
+                .iter_mut()
+                .filter_map(|value| mask_strings(value, mask).then_some(()));
+            changed.count() > 0
+        }
+        serde_json::Value::Object(values) => {
+            let changed = values
+                .values_mut()
+                .filter_map(|value| mask_strings(value, mask).then_some(()));
+            changed.count() > 0
+        }
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
     }
 }

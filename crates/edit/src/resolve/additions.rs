@@ -259,7 +259,9 @@ fn patched(
     }
     // Lines that replace lines at the margin are right there.
     let is_at_margin = |group: &&AddedGroup<'_>| {
-        !group.removed.is_empty() && first_indent(group) == Some("") && !is_flat(&group.added, &mut None)
+        !group.removed.is_empty()
+            && group.added.iter().all(|line| indent_of(line).is_empty())
+            && !is_flat(&group.added, &mut None)
     };
     if !removed.is_empty() && groups.iter().all(is_at_margin) {
         return Ok(None);
