@@ -42,8 +42,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use store::SqliteStore;
 use toolbox::BackgroundJobs;
 use tui::{
-    BackendFuture, ClipboardContent, ConflictChoice, DesktopBackend, FileRestoreResult, FileVersions, GoalCheck,
-    HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow, PermissionRow,
+    BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, DesktopBackend, FileRestoreResult, FileVersions,
+    GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow, PermissionRow,
     PickerItem, ProcessBackend, ProjectBackend, PromptBackend, ProviderRow, RestoreRequest, ReviewBackend,
     ReviewableFile, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SignInPrompt,
     SyntaxToken, ThemeSpec, UsableModel, UserError,
@@ -72,7 +72,7 @@ impl TuiBackend {
     /// Creates the back end for a project.
     pub fn new(root: PathBuf, flags: SessionFlags, env: ProcessEnv) -> Self {
         TuiBackend {
-            here: BackendContext { env, flags, root },
+            here: BackendContext::new(root, flags, env),
             open: Arc::default(),
             store: Arc::default(),
             failed: Arc::default(),
@@ -125,7 +125,7 @@ fn open_store_once(slot: &Mutex<Option<Arc<SqliteStore>>>, env: &ProcessEnv) -> 
 
 impl SessionBackend for TuiBackend {
     fn open(&self, which: SessionTarget) -> BackendFuture<OpenedSession> {
-        let BackendContext { env, flags, root } = self.here.clone();
+        let BackendContext { env, flags, root, .. } = self.here.clone();
         let (open, slot) = (Arc::clone(&self.open), Arc::clone(&self.store));
         let failed = Arc::clone(&self.failed);
         let running = open.lock().unwrap_or_else(PoisonError::into_inner).ids();
@@ -263,6 +263,11 @@ impl ProjectBackend for TuiBackend {
     fn symbols(&self) -> BackendFuture<Arc<Vec<String>>> {
         let here = self.here.clone();
         blocking(move || files::symbols(&here))
+    }
+
+    fn search_code(&self, words: String) -> BackendFuture<Vec<CodeMatch>> {
+        let here = self.here.clone();
+        blocking(move || files::search_code(&here, &words))
     }
 
     fn read_image(&self, path: String) -> BackendFuture<Media> {

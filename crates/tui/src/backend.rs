@@ -7,8 +7,8 @@
 mod types;
 
 pub use types::{
-    BackendFuture, ClipboardContent, ConflictChoice, ErrorRecovery, FileRestoreResult, FileVersions, GoalCheck,
-    HunkDecision, JobRow, KeyStorage, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem,
+    BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, ErrorRecovery, FileRestoreResult, FileVersions,
+    GoalCheck, HunkDecision, JobRow, KeyStorage, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem,
     ProviderAccess, ProviderRow, RestoreRequest, ReviewableFile, ReviewableHunk, Revocation, RewindScope, ServerHealth,
     ServerRow, SessionInfo, SessionTarget, SettingRow, SignInPrompt, SyntaxToken, UsableModel, UserError,
 };
@@ -107,6 +107,12 @@ pub trait ProjectBackend {
     /// Names of the symbols that the project's code defines, for completion.
     fn symbols(&self) -> BackendFuture<Arc<Vec<String>>> {
         unavailable("symbols")
+    }
+
+    /// The code that is about these words, best first.
+    fn search_code(&self, words: String) -> BackendFuture<Vec<CodeMatch>> {
+        let _ = words;
+        unavailable("code search")
     }
 
     /// The current contents of a file.

@@ -36,12 +36,12 @@ mod view;
 mod views;
 
 pub use backend::{
-    Backend, BackendFuture, ClipboardContent, ConflictChoice, DesktopBackend, ErrorRecovery, FileRestoreResult,
-    FileVersions, GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow,
-    PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend, ProviderAccess, ProviderRow,
-    RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation, RewindScope, ServerHealth, ServerRow,
-    SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SignInPrompt, SyntaxToken, UsableModel,
-    UserError, unavailable,
+    Backend, BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, DesktopBackend, ErrorRecovery,
+    FileRestoreResult, FileVersions, GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession,
+    OperationResult, PanelRow, PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend,
+    ProviderAccess, ProviderRow, RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation,
+    RewindScope, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend,
+    SignInPrompt, SyntaxToken, UsableModel, UserError, unavailable,
 };
 pub use keys::{Error as KeyError, KeyAction, KeyBinding, KeyChord, KeyContext, KeyMap, KeyMatch, KeySequence};
 pub use plain_output::OutputRenderer;

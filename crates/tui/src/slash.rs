@@ -5,6 +5,7 @@ use crate::backend::{BackendFuture, OperationResult, PanelRow, PickerItem, Sessi
 use crate::format::{dollars, tokens};
 use crate::keys::KeyAction;
 use crate::view::ViewContext;
+use crate::views::code_search::CodeMatchPicker;
 use crate::views::effort::{EFFORTS, EffortPicker, effort_name};
 use crate::views::list::ListView;
 use crate::views::memory::MemoryPicker;
@@ -31,6 +32,7 @@ pub(crate) struct BuiltInCommand {
 enum SlashAction {
     /// A key action.
     Key(KeyAction),
+    Code,
     Compact,
     Continue,
     Doctor,
@@ -247,6 +249,13 @@ pub(crate) const COMMANDS: &[BuiltInCommand] = &[
         SlashAction::Key(KeyAction::Search),
     ),
     slash(
+        "code",
+        &["codebase"],
+        "WORDS",
+        "find code by meaning, with its text",
+        SlashAction::Code,
+    ),
+    slash(
         "transcript",
         &[],
         "",
@@ -355,7 +364,8 @@ impl BuiltInCommand {
             SlashAction::Undo => KeyAction::UndoTurn,
             SlashAction::Redo => KeyAction::RedoTurn,
             SlashAction::Quit => KeyAction::Leave,
-            SlashAction::Compact
+            SlashAction::Code
+            | SlashAction::Compact
             | SlashAction::Continue
             | SlashAction::Doctor
             | SlashAction::Effort
@@ -411,6 +421,10 @@ impl BuiltInCommand {
                 }
                 Some(_) | None if arguments.is_empty() => AppAction::OpenView(Box::new(ListView::new(PanelPicker))),
                 Some(_) | None => return SlashOutcome::Invalid("usage: /panels [open|close NAME]".into()),
+            },
+            SlashAction::Code => match arguments {
+                "" => return SlashOutcome::Invalid("usage: /code WORDS".into()),
+                words => AppAction::OpenView(Box::new(ListView::new(CodeMatchPicker::new(words.to_owned())))),
             },
             SlashAction::Init => AppAction::Prompt(INIT.into()),
             SlashAction::Undo => AppAction::Key(KeyAction::UndoTurn),

@@ -2,10 +2,10 @@
 
 use crate::action::KeyResponse;
 use crate::backend::{
-    Backend, BackendFuture, ClipboardContent, DesktopBackend, HunkDecision, JobRow, KeyStorage, ModelBackend,
-    OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend,
-    ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation, ServerHealth, ServerRow,
-    SessionBackend, SessionTarget, SettingRow, SettingsBackend, UsableModel, UserError,
+    Backend, BackendFuture, ClipboardContent, CodeMatch, DesktopBackend, HunkDecision, JobRow, KeyStorage,
+    ModelBackend, OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend, ProjectBackend,
+    PromptBackend, ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation,
+    ServerHealth, ServerRow, SessionBackend, SessionTarget, SettingRow, SettingsBackend, UsableModel, UserError,
 };
 use crate::input::Input;
 use crate::keys::{KeyChord, KeyMap};
@@ -107,6 +107,16 @@ impl ProjectBackend for FakeBackend {
             true => ready(text),
             false => async { Err(UserError::new("no such file")) }.boxed(),
         }
+    }
+
+    fn search_code(&self, words: String) -> BackendFuture<Vec<CodeMatch>> {
+        ready(vec![CodeMatch {
+            path: "src/net/cookies.rs".into(),
+            lines: "3-5".into(),
+            symbol: "function parse_cookie".into(),
+            reasons: "symbol name, meaning".into(),
+            text: format!("/// About {words}.\npub fn parse_cookie() {{\n}}\n"),
+        }])
     }
 
     fn symbols(&self) -> BackendFuture<Arc<Vec<String>>> {

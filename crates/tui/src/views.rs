@@ -1,6 +1,7 @@
 //! Views next to the conversation, one file each.
 
 pub(crate) mod changes;
+pub(crate) mod code_search;
 pub(crate) mod conflicts;
 pub(crate) mod context;
 pub(crate) mod effort;

@@ -5,7 +5,9 @@ use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use futures::future::{BoxFuture, FutureExt as _};
 use host::SessionFlags;
+use search::CodeIndex;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use tui::{BackendFuture, ErrorRecovery, UserError};
 
 /// The environment, the project and the flags.
@@ -17,9 +19,20 @@ pub(super) struct BackendContext {
     pub(super) flags: SessionFlags,
     /// The project directory.
     pub(super) root: PathBuf,
+    /// The index of the project's code, after the first search.
+    pub(super) code: Arc<OnceLock<CodeIndex>>,
 }
 
 impl BackendContext {
+    pub(super) fn new(root: PathBuf, flags: SessionFlags, env: ProcessEnv) -> Self {
+        Self {
+            env,
+            flags,
+            root,
+            code: Arc::default(),
+        }
+    }
+
     /// Loads the configuration.
     pub(super) fn config(&self) -> Result<LoadedConfig> {
         self.flags.load_config(&self.root, &self.env)

@@ -3,12 +3,14 @@
 use super::backend_context::BackendContext;
 use crate::failure::{Failure, Result};
 use host::program::run_program;
+use index::search::{QueryScope, RankingSignals};
 use model::{Media, Part};
+use search::{CodeIndex, CodeQuery};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tui::ClipboardContent;
+use tui::{ClipboardContent, CodeMatch};
 use workspace::{LocationPlace, StopSignal, Workspace};
 
 /// The maximum number of files.
@@ -23,6 +25,11 @@ const SYMBOLS_TIMEOUT: Duration = Duration::from_secs(5);
 const OUTLINE_TIMEOUT: Duration = Duration::from_millis(200);
 /// The maximum size of a file that is searched for symbols.
 const MAX_OUTLINE_BYTES: u64 = 512 * 1024;
+
+/// How long a search waits for the update of the index.
+const INDEX_TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum number of results of a search.
+const MAX_MATCHES: usize = 30;
 
 /// The files of the project, relative to it.
 pub(super) fn files(here: &BackendContext) -> Result<Arc<Vec<String>>> {
@@ -71,6 +78,38 @@ pub(super) fn symbols(here: &BackendContext) -> Result<Arc<Vec<String>>> {
         }
     }
     Ok(Arc::new(names.into_iter().collect()))
+}
+
+/// The best code for some words. The index is updated first, but no longer than a few seconds.
+pub(super) fn search_code(here: &BackendContext, words: &str) -> Result<Vec<CodeMatch>> {
+    let failed = |error: search::Error| Failure::failed(error.to_string());
+    let index = match here.code.get() {
+        Some(index) => index,
+        None => {
+            let index = CodeIndex::new(open(here)?, &crate::paths::cache_dir(&here.env)?);
+            here.code.get_or_init(|| index)
+        }
+    };
+    index.update_within(INDEX_TIMEOUT).map_err(failed)?;
+    let query = CodeQuery {
+        text: words,
+        scope: QueryScope::default(),
+        limit: MAX_MATCHES,
+        signals: RankingSignals::All,
+    };
+    let results = index.search(&query).map_err(failed)?;
+    let matches = results.into_iter().filter_map(|result| {
+        let chunk = result.chunks.into_iter().next()?;
+        let reasons: Vec<&str> = result.reasons.iter().map(|reason| reason.name()).collect();
+        Some(CodeMatch {
+            path: result.path,
+            lines: format!("{}-{}", chunk.first, chunk.last),
+            symbol: chunk.label,
+            reasons: reasons.join(", "),
+            text: chunk.text,
+        })
+    });
+    Ok(matches.collect())
 }
 
 /// Reads an image file.

@@ -91,11 +91,7 @@ mod tests {
     fn prompts_and_the_draft_are_stored_by_project() {
         let temp = tempfile::tempdir().unwrap();
         let env = ProcessEnv::default().with("HEW_DATA_DIR", temp.path());
-        let here = |root: &str| BackendContext {
-            env: env.clone(),
-            flags: SessionFlags::default(),
-            root: root.into(),
-        };
+        let here = |root: &str| BackendContext::new(root.into(), SessionFlags::default(), env.clone());
         remember("one\nline", &here("/a"));
         remember("two", &here("/a"));
         save_draft("half a", &here("/a"));
@@ -113,11 +109,7 @@ mod tests {
     fn a_long_history_is_truncated_at_its_start() {
         let temp = tempfile::tempdir().unwrap();
         let env = ProcessEnv::default().with("HEW_DATA_DIR", temp.path());
-        let here = BackendContext {
-            env,
-            flags: SessionFlags::default(),
-            root: "/a".into(),
-        };
+        let here = BackendContext::new("/a".into(), SessionFlags::default(), env);
         for number in 0..=MAX_LINES {
             remember(&number.to_string(), &here);
         }

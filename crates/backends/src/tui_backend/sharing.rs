@@ -46,7 +46,7 @@ impl TuiBackend {
         let (Ok(store), Ok(runtime)) = (self.store(), tokio::runtime::Handle::try_current()) else {
             return opened;
         };
-        let BackendContext { env, flags, root } = self.here.clone();
+        let BackendContext { env, flags, root, .. } = self.here.clone();
         let sessions = WebBackend::with_store(root, flags, env, store, runtime.clone());
         let (commands, events) = (
             opened.commands.clone(),

@@ -295,6 +295,21 @@ pub enum HunkDecision {
     Reject,
 }
 
+/// Code that was found by meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeMatch {
+    /// Its file, relative to the project.
+    pub path: String,
+    /// Its lines, such as `10-40`.
+    pub lines: String,
+    /// The definition that it shows; may be empty.
+    pub symbol: String,
+    /// Why it was found.
+    pub reasons: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// A background job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobRow {

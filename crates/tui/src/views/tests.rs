@@ -174,6 +174,7 @@ fn fill(state: &mut AppState) {
 fn open_view(name: &str, harness: &ViewHarness) -> Box<dyn ModalView> {
     match name {
         "sessions" => Box::new(ListView::new(sessions::SessionPicker::at(NOW))),
+        "code" => Box::new(ListView::new(code_search::CodeMatchPicker::new("cookies".into()))),
         "rewind" => Box::new(ListView::new(rewind::RewindPicker::at(NOW))),
         name => {
             let action = crate::keys::KeyBinding::by_name(name).unwrap().action;
@@ -195,8 +196,9 @@ fn after_closing(response: KeyResponse) -> Option<AppAction> {
     }
 }
 
-const VIEWS: [&str; 16] = [
+const VIEWS: [&str; 17] = [
     "changes",
+    "code",
     "context",
     "help",
     "jobs",
