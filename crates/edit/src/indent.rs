@@ -475,6 +475,12 @@ pub(crate) fn is_flat(lines: &[&str], above: &mut Option<(usize, bool)>) -> bool
 /// Whether the block that a line opens continues below it.
 pub(crate) fn opens_block(line: &str) -> bool {
     let line = line.trim_end();
+    if ["//", "*", "/*", "# ", "--"]
+        .iter()
+        .any(|mark| line.trim_start().starts_with(mark))
+    {
+        return false;
+    }
     line.ends_with(['{', '(', '[', ':'])
         || ["do", "then", "else", "begin"]
             .iter()

@@ -362,11 +362,17 @@ fn line_level(text: &str, actual: &str) -> MatchLevel {
         MatchLevel::Indent
     } else if collapse(text) == collapse(actual) {
         MatchLevel::Spacing
-    } else if squash(text) == squash(actual) {
+    } else if squash(text) == squash(actual) && words(text).eq(words(actual)) {
         MatchLevel::Squeezed
     } else {
         MatchLevel::Slips
     }
+}
+
+/// The words of a line. A space between two words may not be missing: `SomeName` is not `Some Name`.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
 }
 
 /// The indices of the non-blank quoted lines.

@@ -113,7 +113,9 @@ impl<'n> ChangedLines<'_, 'n> {
 
     /// Whether a line contains a comment that only says that code is left out, or a phrase for it.
     fn has_embedded_phrase(&self, line: &str) -> bool {
-        const PHRASES: [&str; 9] = [
+        const PHRASES: [&str; 11] = [
+            "stays the same",
+            "stay the same",
             "omitted for brevity",
             "for brevity",
             "existing code",

@@ -15,7 +15,7 @@ pub(crate) fn indented_additions(
     ops: &[LineOp],
     source: OpSource,
 ) -> Result<Vec<Option<String>>, RefusalReason> {
-    let groups = added_groups(ops, quoted, candidate);
+    let groups = added_groups(document, ops, quoted, candidate);
     let lines: Vec<&AddedGroup<'_>> = groups.iter().map(|(group, _)| group).collect();
     let placed = match source {
         OpSource::Replacement if candidate.level <= MatchLevel::TrailingSpace => None,
@@ -41,6 +41,7 @@ type PlacedGroups = Vec<Vec<String>>;
 
 /// The added lines between kept ones, and the indices of their operations.
 fn added_groups<'a>(
+    document: &TextDocument,
     ops: &'a [LineOp],
     quoted: &[QuotedLine],
     candidate: &MatchCandidate,
@@ -53,7 +54,9 @@ fn added_groups<'a>(
                 current.0.next = Some(*number);
                 groups.push(std::mem::take(&mut current));
                 current.0.previous = Some(*number);
-                current.0.previous_opens = opens_block(&quoted[*number].text);
+                let at = candidate.pairs[*number];
+                current.0.previous_opens =
+                    opens_block(&quoted[*number].text) || at.is_some_and(|at| is_above_deeper_line(document, at));
             }
             LineOp::Keep(_) => {}
             LineOp::Remove(number) => current.0.removed.push(*number),
@@ -72,6 +75,13 @@ fn added_groups<'a>(
             && (is_whole || group.removed.iter().zip(&group.added).all(is_like));
     }
     groups
+}
+
+/// Whether the next non-blank line is deeper.
+fn is_above_deeper_line(document: &TextDocument, at: usize) -> bool {
+    let width = |at: usize| indent_of(document.line(at)).len();
+    let next = (at + 1..document.line_count()).find(|at| !is_blank(document.line(*at)));
+    next.is_some_and(|next| width(next) > width(at) + 1)
 }
 
 fn numbered_pairs<'a>(
