@@ -294,7 +294,18 @@ impl<'a> Reindent<'a> {
             };
             out.push(format!("{indent}{}", line.trim_start()));
         }
-        (self.is_none() || !self.is_flattened(group)).then_some(out)
+        (self.is_none() || !self.is_flattened(group) && !self.skips_levels(group)).then_some(out)
+    }
+
+    /// Whether an added line is more than one level deeper than the line that opens its block, by the levels of a scaled edit.
+    fn skips_levels(&self, group: &AddedGroup<'_>) -> bool {
+        let Some(IndentShift::Scaled { per, .. }) = self.uniform else {
+            return false;
+        };
+        let solid: Vec<&&str> = group.added.iter().filter(|line| !is_blank(line)).collect();
+        solid
+            .windows(2)
+            .any(|pair| opens_block(pair[0]) && indent_of(pair[1]).len() > indent_of(pair[0]).len() + per)
     }
 
     /// The indentation of the quoted lines with this indentation, if all have the same in the file.
@@ -333,7 +344,11 @@ impl<'a> Reindent<'a> {
         }
         let distance =
             |(number, pair): &&NumberedPair<'_>| (!group.removed.contains(number), pair.0.len().abs_diff(quoted.len()));
-        let (_, (reference, actual)) = self.pairs.iter().min_by_key(distance)?;
+        // Below a line that opens a block, the depth is relative to that line.
+        let is_opener = |(number, _): &&NumberedPair<'_>| Some(*number) == group.previous;
+        let opener = self.pairs.iter().find(is_opener);
+        let opener = opener.filter(|_| group.previous_opens && group.removed.is_empty());
+        let (_, (reference, actual)) = opener.or_else(|| self.pairs.iter().min_by_key(distance))?;
         let is_tab_file = self.file_unit.starts_with('\t');
         let has_tabs = |indent: &str| indent.contains('\t');
         let is_scaled = matches!(shift, IndentShift::Scaled { .. });
