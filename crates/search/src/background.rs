@@ -53,7 +53,15 @@ impl CodeIndex {
         let (index, stop) = self.for_worker();
         self.worker().is_unattended.store(false, Ordering::Relaxed);
         let work = move || {
-            let outcome = index.refresh(&stop, RefreshPriority::Adaptive);
+            let refresh = || index.refresh(&stop, RefreshPriority::Adaptive);
+            let mut outcome = refresh();
+            // Another process updates the index: each attempt loads what that has written.
+            while matches!(&outcome, Ok(outcome) if !outcome.is_complete)
+                && index.progress().is_some()
+                && !stop.is_due()
+            {
+                outcome = refresh();
+            }
             let mut state = index.worker().state();
             *state = WorkerState {
                 is_running: false,

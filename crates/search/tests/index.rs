@@ -383,7 +383,11 @@ fn an_index_that_another_process_updates_is_searched_as_it_is() {
     assert_eq!(refresh(&index), RefreshOutcome::default());
     assert!(index.status().progress.is_some());
     assert_eq!(first(&index, "parse_cookie").as_deref(), Some("src/cookies.rs"));
+    assert_eq!(index.update_within(Duration::ZERO).unwrap(), None);
     drop(lock);
+    let outcome = index.update_within(Duration::from_secs(60)).unwrap().unwrap();
+    assert!(outcome.is_complete);
+    fixture.write("src/new.rs", SOCKETS);
     assert_eq!(refresh(&index).updated, 1);
     assert_eq!(index.status().progress, None);
 }

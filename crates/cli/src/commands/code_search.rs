@@ -18,6 +18,8 @@ use workspace::StopSignal;
 
 /// The time limit of an update.
 const UPDATE_TIME: Duration = Duration::from_secs(3600);
+/// How long a search waits for the update of another process.
+const OTHER_UPDATE_TIME: Duration = Duration::from_secs(10);
 /// Lines of a chunk that are shown.
 const SHOWN_LINES: usize = 8;
 /// The most results.
@@ -41,9 +43,13 @@ struct SearchResultJson<'a> {
 pub(super) fn search(args: &SearchArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (index, root) = open(global, env)?;
     let limit = args.limit.clamp(1, MAX_RESULTS);
-    if !update(&index)?.is_complete
-        && let Some(progress) = index.progress()
-    {
+    let patience = StopSignal::after(OTHER_UPDATE_TIME);
+    let mut is_complete = update(&index)?.is_complete;
+    // An index without a file answers nothing.
+    while !is_complete && index.progress().is_some() && (!patience.is_due() || index.current().file_count() == 0) {
+        is_complete = update(&index)?.is_complete;
+    }
+    if !is_complete && let Some(progress) = index.progress() {
         let progress = progress_text(progress);
         output::print_stderr(&format!(
             "note: another process updates the index ({progress}); files may be missing\n"
