@@ -199,7 +199,8 @@ pub(crate) async fn refresh(session: &mut Session, timing: PanelTiming) -> Resul
         .keys()
         .any(|name| !updates.iter().any(|update| update.name == *name));
     let elision = changed_elision(session, timing);
-    if !has_news && !is_closed && elision.is_none() && panel::outdated_bytes(items) == 0 {
+    let form = PanelForm::of(session.turn.model.info());
+    if !has_news && !is_closed && elision.is_none() && panel::is_laid_out(items, form) {
         return Ok(());
     }
     let elision = elision.unwrap_or_else(|| prompt::current_elision(items));

@@ -188,19 +188,41 @@ pub fn open_states(items: &[Arc<Item>]) -> BTreeMap<&str, &ShownPanel> {
     states
 }
 
-/// Estimated bytes of visible panel states that were replaced later.
+/// Estimated bytes of visible panel states that were replaced later. The states of one item count as equally long.
 pub fn outdated_bytes(items: &[Arc<Item>]) -> usize {
     let from = items
         .iter()
         .rposition(|item| crate::assembly::view::is_layout_boundary(item));
     let states = shown_states(items);
     let is_newest = |shown: &ShownPanel| states.get(shown.panel.as_str()).is_some_and(|newest| *newest == shown);
-    let outdated = items[from.unwrap_or(0)..].iter().filter(|item| match &item.body {
-        Body::Panels { states: shown, .. } => !shown.is_empty() && !shown.iter().any(is_newest),
-        _ => false,
+    let outdated = items[from.unwrap_or(0)..].iter().map(|item| match &item.body {
+        Body::Panels { states, messages, .. } if !states.is_empty() => {
+            let bytes: usize = messages.iter().map(|message| crate::message_bytes(message)).sum();
+            bytes * states.iter().filter(|shown| !is_newest(shown)).count() / states.len()
+        }
+        _ => 0,
     });
-    let messages = outdated.flat_map(|item| item.messages());
-    messages.map(|message| crate::message_bytes(message)).sum()
+    outdated.sum()
+}
+
+/// Returns whether all panels are in one layout before the conversation, in this form.
+pub fn is_laid_out(items: &[Arc<Item>], form: PanelForm) -> bool {
+    let from = items
+        .iter()
+        .rposition(|item| crate::assembly::view::is_layout_boundary(item));
+    let mut shown = items[from.unwrap_or(0)..].iter().filter_map(|item| match &item.body {
+        Body::Panels {
+            states,
+            elision,
+            messages,
+        } if !states.is_empty() => Some((elision, messages)),
+        _ => None,
+    });
+    let is_call = |part: &model::Part| matches!(part, model::Part::ToolCall { .. });
+    shown.all(|(elision, messages)| {
+        let has_calls = messages.iter().any(|message| message.parts.iter().any(is_call));
+        elision.is_some() && has_calls == (form == PanelForm::Calls)
+    })
 }
 
 #[cfg(test)]

@@ -122,6 +122,36 @@ async fn panels_are_reopened_on_resume_and_laid_out_again_for_another_model() {
 }
 
 #[tokio::test]
+async fn panels_of_one_layout_are_ordered_by_their_last_change() {
+    let project = Project::new(&[("a.txt", "a one\n"), ("b.txt", "b one\n"), ("c.txt", "c one\n")]).unwrap();
+    let hew = hew(&project);
+    configure(
+        &hew,
+        &[("config.toml", "panels = ['file:a.txt', 'file:b.txt', 'file:c.txt']\n")],
+    );
+    let commands = ["echo b two > b.txt", "echo a two > a.txt"];
+    let script = Script::dynamic(move |seen| match commands.get(steps(seen)) {
+        Some(command) => Turn::calls("terminal", json!({"command": command})),
+        None => Turn::text("Done."),
+    });
+    let server = Server::start(script).await.unwrap();
+    run(&hew, &server, &["run", "-m", MODEL, "go"]).await;
+    let other = "anthropic/claude-opus-4-6";
+    run(&hew, &server, &["resume", "last", "-m", other, "look again"]).await;
+    let seen = last(&server);
+    let text = seen.raw["messages"].to_string();
+    let places = ["c one", "b two", "a two", "\"go"].map(|wanted| text.find(wanted));
+    assert!(places.is_sorted() && places[0].is_some(), "{places:?} {text}");
+    for (panel, state) in [
+        ("file:a.txt", "a two"),
+        ("file:b.txt", "b two"),
+        ("file:c.txt", "c one"),
+    ] {
+        assert_eq!(shown(&seen, panel), [state]);
+    }
+}
+
+#[tokio::test]
 async fn the_ledger_names_the_messages_that_a_summary_replaced() {
     let files: Vec<(String, String)> = (0..3)
         .map(|it| (format!("{it}.txt"), format!("line {it}\n").repeat(200)))
