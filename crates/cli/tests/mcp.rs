@@ -126,13 +126,12 @@ async fn the_first_server_added_in_a_running_session_is_found() {
     let home = std::sync::Arc::new(std::sync::OnceLock::<Hew>::new());
     let added = std::sync::Arc::clone(&home);
     let script = Script::dynamic(move |seen| match seen.results().count() {
-        // Longer than the interval at which definitions are read again.
         0 => {
             configure(added.get().unwrap(), &["plain"], "");
-            Turn::calls("terminal", json!({"command": "sleep 2.5"}))
+            Turn::calls("call_tool", json!({"name": "first", "input": {}}))
         }
-        1 => Turn::calls("call_tool", json!({"name": "first", "input": {}})),
-        2 => Turn::calls("find_tools", json!({"query": "first"})),
+        1 => Turn::calls("find_tools", json!({"query": "first"})),
+        2 => Turn::calls("plain.first", json!({})),
         _ => Turn::text("Done."),
     });
     let server = Server::start(script).await.unwrap();
@@ -141,8 +140,9 @@ async fn the_first_server_added_in_a_running_session_is_found() {
     home.set(hew.clone()).ok().unwrap();
     run(&hew, &["--permission", "full"]).await;
     let said = results(&last(&server));
-    assert!(said[1].starts_with("plain did first"), "{said:?}");
-    assert!(said[2].starts_with("first: Does first."), "{said:?}");
+    assert!(said[0].starts_with("plain did first"), "{said:?}");
+    assert!(said[1].starts_with("first: Does first."), "{said:?}");
+    assert!(said[2].starts_with("plain did first"), "{said:?}");
 }
 
 #[tokio::test]

@@ -49,7 +49,12 @@ struct McpServersInner {
     moved: Arc<watch::Sender<u64>>,
     /// The tools built for a generation.
     built: Mutex<(u64, Vec<Arc<dyn DynTool>>)>,
+    /// Reads the definitions again if they have changed.
+    definitions: Mutex<Option<DefinitionReader>>,
 }
+
+/// Returns the definitions if they have changed since the last call.
+type DefinitionReader = Box<dyn FnMut() -> Option<Vec<McpDefinition>> + Send>;
 
 /// A weak reference for tools, which do not keep the servers alive.
 #[derive(Clone)]
@@ -173,6 +178,7 @@ impl McpServers {
             generation: Arc::new(AtomicU64::new(1)),
             moved: Arc::new(watch::channel(1).0),
             built: Mutex::default(),
+            definitions: Mutex::default(),
         }));
         let made = definitions
             .into_iter()
@@ -228,9 +234,17 @@ impl McpServers {
         self.usable().for_each(|server| start_in_background(&server));
     }
 
-    /// Watches for changed definitions while sessions use the servers.
+    /// Watches for changed definitions while sessions use the servers: at intervals, and when a tool is searched.
     pub fn watch_definitions(&self, look: impl FnMut() -> Option<Vec<McpDefinition>> + Send + 'static) {
-        tokio::spawn(follow(Arc::downgrade(&self.0), look));
+        *lock(&self.0.definitions) = Some(Box::new(look));
+        tokio::spawn(follow(Arc::downgrade(&self.0)));
+    }
+
+    fn update_definitions(&self) {
+        let changed = lock(&self.0.definitions).as_mut().and_then(|look| look());
+        if let Some(definitions) = changed {
+            self.replace_definitions(definitions);
+        }
     }
 
     /// Replaces the definitions. Unchanged servers are kept.
@@ -380,6 +394,7 @@ impl DynamicTools for McpServers {
     }
 
     fn starting(&self) -> Vec<String> {
+        self.update_definitions();
         let waiting = self.usable().filter(|server| {
             let shown = server.snapshot();
             shown.offer.is_none() && !matches!(shown.state, McpServerState::Failed(_))
@@ -432,13 +447,11 @@ fn start_in_background(server: &Arc<ManagedServer>) {
     });
 }
 
-async fn follow(servers: Weak<McpServersInner>, mut look: impl FnMut() -> Option<Vec<McpDefinition>>) {
+async fn follow(servers: Weak<McpServersInner>) {
     loop {
         sleep(DEFINITION_POLL).await;
         let Some(shared) = servers.upgrade() else { return };
-        if let Some(definitions) = look() {
-            McpServers(shared).replace_definitions(definitions);
-        }
+        McpServers(shared).update_definitions();
     }
 }
 

@@ -106,15 +106,22 @@ impl Registry {
     /// The static or dynamic tool with this name or alias. A tool of another program also has the name with its program,
     /// such as `mcp__server__tool`.
     pub fn find(&self, name: &str) -> Option<Arc<dyn DynTool>> {
-        if let Some(tool) = self.get(name) {
+        // `docs.search` is the tool of a program `docs` if there is one, and otherwise a spelling of `search`.
+        let is_qualified = name.contains(NAMESPACE_ENDS);
+        let own = self.get(name);
+        if let Some(tool) = own.filter(|_| !is_qualified || self.tools.contains_key(name)) {
             return Some(Arc::clone(tool));
         }
-        let folded = fold_name(name);
         let dynamic = self.dynamic.iter().flat_map(|guests| guests.tools());
         let all: Vec<Arc<dyn DynTool>> = dynamic.chain(self.tools.values().cloned()).collect();
-        let exact = all.iter().find(|tool| tool.spec().name == name);
-        let exact = exact.or_else(|| all.iter().find(|tool| tool.answers_to(&folded)));
-        exact.cloned()
+        let (whole, folded) = (fold_letters(name), fold_name(name));
+        let found = all.iter().find(|tool| tool.spec().name == name);
+        let found = found
+            .or_else(|| all.iter().find(|tool| tool.answers_to(&whole)))
+            .or(own);
+        let found = found.or_else(|| all.iter().find(|tool| tool.answers_to(&folded)));
+        let found = found.or_else(|| all.iter().find(|tool| fold_name(&tool.spec().name) == folded));
+        found.cloned()
     }
 
     /// Adds an alias for a tool. Does nothing if a tool has this name or alias.
@@ -171,17 +178,13 @@ impl Registry {
             None => true,
             Some((tool, _)) => tool.is_forwarder(),
         };
-        match self
-            .dynamic
-            .as_ref()
-            .filter(|guests| is_unknown && !guests.starting().is_empty())
-        {
-            None => resolved,
-            Some(guests) => {
-                guests.wait_until_started().await;
-                self.resolve_call(name, input)
-            }
+        let Some(guests) = self.dynamic.as_ref().filter(|_| is_unknown) else {
+            return resolved;
+        };
+        if !guests.starting().is_empty() {
+            guests.wait_until_started().await;
         }
+        self.resolve_call(name, input)
     }
 
     /// Removes a tool by name or alias.
@@ -232,11 +235,18 @@ impl Registry {
     }
 }
 
+/// The characters after a namespace in a name.
+const NAMESPACE_ENDS: [char; 3] = ['.', ':', '/'];
+
 /// A name without case, separators and the namespace that some models put before it, such as `functions.`: `TodoWrite`,
 /// `todo_write` and `todowrite` are one name.
 pub fn fold_name(name: &str) -> String {
-    let own = name.rsplit(['.', ':', '/']).next().filter(|own| !own.is_empty());
-    let letters = own.unwrap_or(name).chars().filter(|letter| letter.is_alphanumeric());
+    let own = name.rsplit(NAMESPACE_ENDS).next().filter(|own| !own.is_empty());
+    fold_letters(own.unwrap_or(name))
+}
+
+fn fold_letters(name: &str) -> String {
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 

@@ -72,8 +72,10 @@ impl FindToolsTool {
 
     /// Waits for tools that are starting, so that a search does not miss them.
     async fn wait_for_tools(&self) -> Option<FindToolsTool> {
-        let guests = self.guests.as_ref().filter(|guests| !guests.starting().is_empty())?;
-        guests.wait_until_started().await;
+        let guests = self.guests.as_ref()?;
+        if !guests.starting().is_empty() {
+            guests.wait_until_started().await;
+        }
         let mut tools = self.tools.clone();
         let known: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
         let came = guests.tools().into_iter();
