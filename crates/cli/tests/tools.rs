@@ -357,7 +357,7 @@ async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
 
 #[tokio::test]
 async fn a_command_that_is_watched_does_not_keep_the_session_from_ending() {
-    let watch = json!({"name": "watch", "input": {"command": "true", "every_seconds": 5}});
+    let watch = json!({"name": "watch", "input": {"command": "true", "every_seconds": 86400}});
     let (_, seen) = play(&files(), MODEL, &[("call_tool", watch)]).await;
     assert!(
         results(&seen)[0].starts_with("Watch 1 is running"),

@@ -73,6 +73,13 @@ impl NotificationSender {
         self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
+    /// Waits until no receiver exists.
+    pub async fn closed(&self) {
+        if let Some(sender) = &self.sender {
+            sender.closed().await;
+        }
+    }
+
     /// Sends a notification.
     pub fn send(&self, notice: ToolNotification) {
         if let Some(sender) = &self.sender {

@@ -143,7 +143,7 @@ impl Tool for WatchTool {
         };
         watched.push(WatchEntry {
             command,
-            task: tokio::spawn(job.run(files, pause)),
+            task: tokio::spawn(job.run_until_closed(files, pause)),
         });
         Ok(Output::text(format!(
             "Watch {number} is running; you are notified when it starts to fail."
@@ -187,6 +187,15 @@ struct WatchTask {
 }
 
 impl WatchTask {
+    /// Ends with the session, also while it waits for the next run.
+    async fn run_until_closed(self, files: Vec<workspace::Location>, pause: Duration) {
+        let notices = self.notices.clone();
+        tokio::select! {
+            () = self.run(files, pause) => {}
+            () = notices.closed() => {}
+        }
+    }
+
     async fn run(self, files: Vec<workspace::Location>, pause: Duration) {
         let mut failing = false;
         loop {
@@ -203,9 +212,6 @@ impl WatchTask {
                         tokio::time::sleep(POLL_INTERVAL).await;
                     }
                 }
-            }
-            if !self.notices.has_receiver() {
-                return;
             }
             if let Err(error) = self.desk.permit(self.action()).await {
                 self.notify(format!("`{}` is no longer watched: {error}", self.command.line));
