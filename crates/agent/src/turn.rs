@@ -19,7 +19,7 @@ use loop_guard::LoopGuard;
 pub(crate) use loop_guard::{ReplyContent, StepResult};
 use model::Message;
 use policy::Mode;
-use session::{Error, Item, ItemKind, NoticeLevel, TurnEnd};
+use session::{Error, ItemKind, NoticeLevel, TurnEnd};
 use std::sync::Arc;
 use written_calls::{is_call_attempt, is_unnamed_code};
 
@@ -133,19 +133,20 @@ async fn continue_after(session: &mut Session, guard: &mut LoopGuard, end: TurnE
 /// Hides a refused prompt and its reply from later requests: the model would refuse those, too.
 async fn hide_refused_prompt(session: &mut Session) -> Result<(), Error> {
     let items = &session.conversation.items;
-    let is_reply = |item: &Arc<Item>| item.kind() == ItemKind::Reply;
-    let Some(reply) = items.iter().rposition(is_reply) else {
-        return Ok(());
-    };
-    let before = items[..reply].iter().rev();
-    // Only items that the model sees count. A reply to something else leaves the prompt alone.
-    let refused = before
-        .clone()
-        .find(|item| item.message().is_some() && item.kind() != ItemKind::Panels);
-    let prompt = refused.filter(|item| item.kind() == ItemKind::Prompt);
+    // Only items that the model sees count. A filter may have blocked the prompt, so that there is no reply.
+    let mut seen = items
+        .iter()
+        .rev()
+        .filter(|item| item.message().is_some() && item.kind() != ItemKind::Panels);
+    let mut newest = seen.next();
     let mut elision = prompt::current_elision(items);
+    if let Some(reply) = newest.filter(|item| item.kind() == ItemKind::Reply) {
+        elision.hidden.push(reply.id);
+        newest = seen.next();
+    }
+    // A reply to something else leaves the prompt alone.
+    let prompt = newest.filter(|item| item.kind() == ItemKind::Prompt);
     elision.hidden.extend(prompt.map(|item| item.id));
-    elision.hidden.push(items[reply].id);
     panels::apply_elision(session, elision).await
 }
 

@@ -271,3 +271,25 @@ fn strip(value: &mut Value) {
         _ => {}
     }
 }
+
+#[tokio::test]
+async fn a_refused_prompt_is_not_sent_again() {
+    let message = "flagged as potentially violating our usage policy".to_owned();
+    let blocked = Turn::text("").with_permanent_fault(testkit::Fault::BadRequest { message });
+    for refusal in [Turn::text("No.").stop(testkit::Stop::Refusal), blocked] {
+        let project = Project::new(&[]).unwrap();
+        let hew = hew(&project);
+        let server = Server::start(Script::new().turn(refusal)).await.unwrap();
+        let first = hew
+            .clone()
+            .with_server(&server)
+            .args(["run", "-m", MODEL, "a bad word"]);
+        let output = first.run().await.unwrap();
+        assert_eq!(output.code(), Some(4), "{}", output.stderr);
+        let server = Server::start(Script::new().turn(Turn::text("Hello."))).await.unwrap();
+        let next = hew.clone().with_server(&server).args(["resume", "last", "a good word"]);
+        assert_eq!(next.run().await.unwrap().stdout, "Hello.\n");
+        let seen = server.main_requests()[0].json()["messages"].to_string();
+        assert!(seen.contains("a good word") && !seen.contains("bad"), "{seen}");
+    }
+}

@@ -57,6 +57,14 @@ pub enum Error {
         /// The delay that the provider requests.
         retry_after: Option<Duration>,
     },
+    /// A filter of the provider blocked the prompt or the reply.
+    #[error("a content filter of {provider} blocked the request: {detail}")]
+    ContentFiltered {
+        /// The provider's name.
+        provider: String,
+        /// The provider's message.
+        detail: String,
+    },
     /// The account lacks credit, quota or permission.
     #[error("{provider} refused the request (HTTP {status}): {detail}")]
     Refused {
@@ -161,6 +169,7 @@ impl Error {
             | Error::ContextOverflow { .. }
             | Error::ToolsUnsupported { .. }
             | Error::ReplyTooLong { .. }
+            | Error::ContentFiltered { .. }
             | Error::Refused { .. }
             | Error::NotFound { .. }
             | Error::Agent { .. }
@@ -191,6 +200,7 @@ impl Error {
             }
             Error::ToolsUnsupported { .. } => "set tool_protocol = \"xml\", or choose another model (`hew models`)",
             Error::ReplyTooLong { .. } => "the model repeats itself: rephrase the task, or choose another model",
+            Error::ContentFiltered { .. } => "put the task differently, or choose another model",
             Error::RateLimited { .. } => "wait a moment, or choose another model",
             Error::Overloaded { .. } | Error::Server { .. } => "try again later, or choose another model",
             Error::Refused { .. } => "check the account's credit and permissions at the provider",

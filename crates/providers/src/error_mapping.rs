@@ -79,6 +79,7 @@ pub(crate) fn redact(error: &mut Error, secret: &str) {
     | Error::ContextOverflow { detail, .. }
     | Error::ToolsUnsupported { detail, .. }
     | Error::ReplyTooLong { detail, .. }
+    | Error::ContentFiltered { detail, .. }
     | Error::RateLimited { detail, .. }
     | Error::Overloaded { detail, .. }
     | Error::Refused { detail, .. }
@@ -225,6 +226,7 @@ impl VendorError {
                 Error::ContextOverflow { detail, window }
             }
             ErrorClass::ToolsUnsupported => Error::ToolsUnsupported { provider, detail },
+            ErrorClass::ContentFiltered => Error::ContentFiltered { provider, detail },
             ErrorClass::Credentials => Error::Credentials { provider, detail },
             ErrorClass::Refused => Error::Refused {
                 provider,
@@ -262,6 +264,9 @@ impl VendorError {
         }
         if self.is_out_of_credit(status) {
             return ErrorClass::Refused;
+        }
+        if self.is_content_filtered(status) {
+            return ErrorClass::ContentFiltered;
         }
         if tool_support::is_unsupported(status, &self.detail) {
             return ErrorClass::ToolsUnsupported;
@@ -326,6 +331,24 @@ impl VendorError {
         status == 402 || (has_billing_error && matches!(status, 200 | 400 | 403 | 429))
     }
 
+    fn is_content_filtered(&self, status: u16) -> bool {
+        let is_filtered = self.has_kind(&[
+            "content_filter",
+            "content_filter_error",
+            "content_policy_violation",
+            "data_inspection_failed",
+            "invalid_prompt",
+            "moderation_blocked",
+            "responsibleaipolicyviolation",
+        ]) || self.mentions(&[
+            "content filtering policy",
+            "content management policy",
+            "content policy violation",
+            "violating our usage policy",
+        ]);
+        is_filtered && matches!(status, 200 | 400 | 403 | 422)
+    }
+
     fn is_unknown_model(&self) -> bool {
         self.has_kind(&["model_not_found", "invalid_model"])
             || self.mentions(&[
@@ -343,6 +366,7 @@ impl VendorError {
 enum ErrorClass {
     Overflow,
     ToolsUnsupported,
+    ContentFiltered,
     Credentials,
     Refused,
     NotFound,

@@ -338,6 +338,9 @@ impl From<Error> for TurnEnd {
 
 impl From<model::Error> for TurnEnd {
     fn from(error: model::Error) -> Self {
+        if let model::Error::ContentFiltered { detail, .. } = error {
+            return TurnEnd::Refused { detail: Some(detail) };
+        }
         TurnEnd::Failed {
             hint: error.hint().into(),
             error: error.to_string(),

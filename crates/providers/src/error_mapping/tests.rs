@@ -9,6 +9,7 @@ fn kind(error: &Error) -> &'static str {
         Error::ContextOverflow { .. } => "overflow",
         Error::RateLimited { .. } => "rate",
         Error::Overloaded { .. } => "overloaded",
+        Error::ContentFiltered { .. } => "filtered",
         Error::Refused { .. } => "refused",
         Error::Server { .. } => "server",
         Error::NotFound { .. } => "not found",
@@ -94,6 +95,17 @@ fn a_model_without_tool_calls_is_recognised() {
     }
     let choice = r#"{"error":{"message":"this model does not support tool_choice=required"}}"#;
     assert_eq!(kind(&response_error(400, choice)), "bad");
+}
+
+#[test]
+fn a_prompt_that_a_filter_blocks_is_recognised() {
+    for body in [
+        r#"{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","type":null,"param":"prompt","code":"content_filter","status":400}}"#,
+        r#"{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","code":"invalid_prompt"}}"#,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
+    ] {
+        assert_eq!(kind(&response_error(400, body)), "filtered", "{body}");
+    }
 }
 
 #[test]
