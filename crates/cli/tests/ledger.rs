@@ -545,6 +545,9 @@ async fn a_request_in_flight_at_a_kill_is_recorded() {
     }
     running.kill().unwrap();
     running.wait().await.unwrap();
+    let explain = hew.clone().args(["prompt", "explain", "last", "--json"]);
+    let shown = explain.run().await.unwrap();
+    assert!(shown.stdout.contains("interrupted"), "{}{}", shown.stdout, shown.stderr);
     // The session is repaired when it is opened again.
     let server = Server::start(Script::new().turn(Turn::text("Here."))).await.unwrap();
     let again = hew.clone().with_server(&server).args(["resume", "last", "again"]);

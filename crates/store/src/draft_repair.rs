@@ -56,6 +56,17 @@ pub(crate) fn repair(connection: &Connection, session: SessionId) -> Result<(), 
     Ok(())
 }
 
+/// The records of the requests that a repair would record.
+pub(crate) fn records(connection: &Connection, session: SessionId) -> Result<Vec<RequestRecord>, StoreError> {
+    let mut records = Vec::new();
+    for remains in drafts(connection, session)? {
+        if !is_item(connection, session, remains.id)? {
+            records.extend(remains.record());
+        }
+    }
+    Ok(records)
+}
+
 fn drafts(connection: &Connection, session: SessionId) -> Result<Vec<DraftRemains>, StoreError> {
     let mut all: Vec<DraftRemains> = Vec::new();
     let mut statement = connection.prepare_cached(

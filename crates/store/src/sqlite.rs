@@ -4,6 +4,7 @@ use crate::blob;
 use crate::blob_files;
 use crate::bundle::{self, TextMask};
 use crate::connect;
+use crate::draft_repair;
 use crate::error::StoreError;
 use crate::lease::Leases;
 use crate::measurements::{self, Measurements, TrackedEdit};
@@ -323,8 +324,24 @@ impl Store for SqliteStore {
     }
 
     fn request_records(&self, session: SessionId) -> BoxFuture<'static, Result<Vec<RequestRecord>, Error>> {
-        self.shared
-            .read(move |connection, _| read::records(connection, session))
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            // If no process has the session open, its drafts belong to requests that were in flight when one was killed.
+            let lease = shared.leases.take(session).ok();
+            let is_abandoned = lease.is_some();
+            let records = shared.read(move |connection, _| {
+                let mut records = read::records(connection, session)?;
+                if is_abandoned {
+                    let mut drafts = draft_repair::records(connection, session)?;
+                    drafts.retain(|draft| !records.iter().any(|record| record.id == draft.id));
+                    records.extend(drafts);
+                }
+                Ok(records)
+            });
+            let records = records.await;
+            drop(lease);
+            records
+        })
     }
 
     fn put_blob(&self, bytes: Bytes) -> BlobId {

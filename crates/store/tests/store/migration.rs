@@ -67,6 +67,8 @@ async fn outcomes_written_as_debug_text_become_names() {
             error: "the connection broke".into(),
         },
         RequestEnd::Interrupted,
+        // The draft of a killed process.
+        RequestEnd::Interrupted,
     ];
     assert_eq!(outcomes, expected);
 }

@@ -86,7 +86,10 @@ fn overview(book: &SessionRequests) -> String {
             record.usage.cache_read.to_string(),
             record.usage.output.to_string(),
             record.cost.map(dollars).unwrap_or_default(),
-            record.prompt.as_ref().map(since).unwrap_or_default(),
+            record
+                .prompt
+                .as_ref()
+                .map_or_else(|| "in flight when hew was killed".into(), since),
         ]
     };
     let rows: Vec<Vec<String>> = book.requests.iter().enumerate().map(row).collect();
@@ -141,6 +144,13 @@ fn sections(book: &SessionRequests, place: usize, counted: Option<&TokenizerCoun
     } else {
         "as the provider counted"
     };
+    if record.prompt.is_none() {
+        let tokens = record.usage.prompt_tokens();
+        text.push_str(&format!(
+            "\n{tokens} prompt tokens ({word}). The request was in flight when hew was killed.\n"
+        ));
+        return text;
+    }
     text.push_str(&format!(
         "\n{} prompt tokens ({word}): {} from the cache, {expected} expected; {} newly cached.\n",
         record.usage.prompt_tokens(),
