@@ -102,7 +102,7 @@ impl Mode {
         Mode {
             name: "agent".into(),
             title: "Agent".into(),
-            when_to_use: "Another name for `code`, as in other agents.".into(),
+            when_to_use: "To work alone until the request is done.".into(),
             ..Mode::code()
         }
     }
