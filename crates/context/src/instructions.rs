@@ -49,7 +49,7 @@ fn read(sources: &RuleSources, path: &Path, origin: FileOrigin<'_>) -> Option<In
     let in_github = path.components().any(|part| part.as_os_str() == ".github");
     let is_meant = match in_github {
         true => name.ends_with(".instructions.md"),
-        false => name.ends_with(".md"),
+        false => name.ends_with(".md") || name.ends_with(".mdc"),
     };
     let bytes = is_meant.then(|| origin.read(path, MAX_BYTES).ok()).flatten()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -57,9 +57,13 @@ fn read(sources: &RuleSources, path: &Path, origin: FileOrigin<'_>) -> Option<In
     if body.trim().is_empty() {
         return None;
     }
-    let scope = front
+    let files = front
         .get(&["applyTo", "apply_to", "globs"])
-        .map_or(InstructionScope::OnMention, scope);
+        .filter(|files| !files.trim().is_empty());
+    let scope = match front.get(&["alwaysApply"]) {
+        Some("true") => InstructionScope::Always,
+        Some(_) | None => files.map_or(InstructionScope::OnMention, scope),
+    };
     Some(InstructionFile {
         rules: RulesFile {
             path: sources.display_path(path),
@@ -179,6 +183,10 @@ mod tests {
                 "repo/.github/instructions/notes.md",
                 "---\napplyTo: \"**\"\n---\nNot this one.",
             ),
+            (
+                "repo/.cursor/rules/a.mdc",
+                "---\nglobs:\nalwaysApply: true\n---\nCursor.",
+            ),
             ("repo/.hew/instructions/all.md", "---\napplyTo: '**'\n---\nAll."),
             ("repo/.hew/instructions/asked.md", "Asked."),
             ("repo/.hew/instructions/empty.md", "---\napplyTo: '**'\n---\n"),
@@ -191,7 +199,7 @@ mod tests {
         let sources = RuleSources::new(&workspace, Some(temp.path().join("home")));
         let found = find_instructions(&sources);
         let texts: Vec<&str> = found.iter().map(|file| file.rules.text.as_str()).collect();
-        assert_eq!(texts, ["Mine.", "Web.", "All.", "Asked."]);
+        assert_eq!(texts, ["Mine.", "Cursor.", "Web.", "All.", "Asked."]);
         let for_file = |file: &str| {
             let path = sources.root().join(file);
             let found = found.iter().filter(|file| file.applies_to(&path, &sources));
@@ -200,7 +208,9 @@ mod tests {
         assert_eq!(for_file("web/x.py"), ["Mine.", "Web."]);
         assert_eq!(for_file("x.rs"), Vec::<&str>::new());
         assert!(
-            matches!(found[2].scope, InstructionScope::Always) && matches!(found[3].scope, InstructionScope::OnMention)
+            matches!(found[1].scope, InstructionScope::Always)
+                && matches!(found[3].scope, InstructionScope::Always)
+                && matches!(found[4].scope, InstructionScope::OnMention)
         );
     }
 }

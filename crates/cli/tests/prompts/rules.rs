@@ -30,6 +30,7 @@ async fn rules_files_of_other_agents_are_used_in_the_documented_order() {
         (".github/copilot-instructions.md", "copilot"),
         ("CLAUDE.md", "claude"),
         ("GEMINI.md", "gemini"),
+        ("CRUSH.md", "crush"),
         ("rules.md", "plain"),
     ];
     for (path, text) in all {

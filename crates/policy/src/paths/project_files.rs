@@ -13,14 +13,15 @@ pub const AGENT_RULES: &[&str] = &[
     ".github/copilot-instructions.md",
     "CLAUDE.md",
     "GEMINI.md",
+    "CRUSH.md",
     "rules.md",
 ];
 /// Rules files that are not shared with others; all of them are used.
-pub const LOCAL_RULES: &[&str] = &["AGENTS.local.md", "CLAUDE.local.md"];
+pub const LOCAL_RULES: &[&str] = &["AGENTS.local.md", "CLAUDE.local.md", "CRUSH.local.md"];
 /// Folders that contain rules folders, in increasing precedence.
 pub const RULES_FOLDERS: [&str; 2] = [".roo", ".hew"];
 /// Folders with instructions for some files.
-pub const INSTRUCTION_FOLDERS: &[&str] = &[".github/instructions", ".hew/instructions"];
+pub const INSTRUCTION_FOLDERS: &[&str] = &[".cursor/rules", ".github/instructions", ".hew/instructions"];
 /// Folders with slash commands, in increasing precedence.
 pub const COMMAND_FOLDERS: &[&str] = &[".github/prompts", ".claude/commands", ".roo/commands", ".hew/commands"];
 /// Folders with skills.
