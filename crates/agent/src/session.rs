@@ -242,12 +242,15 @@ impl Turn {
 /// The call syntax for all tools and their unambiguous aliases.
 fn call_grammar(tools: &tool::Registry) -> CallGrammar {
     let mut grammar = CallGrammar::default();
-    for tool in tools.iter() {
+    for tool in tools.iter().cloned().chain(tools.deferred()) {
         let spec = tool.spec();
         grammar.add(&spec.name, spec);
-        // Aliases without an underscore could be tags of another markup.
-        for alias in tools.aliases_of(&spec.name).filter(|alias| alias.contains('_')) {
-            grammar.add(alias, spec);
+        for alias in tools.aliases_of(&spec.name).chain(tool.aliases().iter().copied()) {
+            // Aliases without an underscore could be tags of another markup.
+            match alias.contains('_') {
+                true => grammar.add(alias, spec),
+                false => grammar.add_alias(alias, &spec.name),
+            }
         }
     }
     grammar

@@ -288,3 +288,36 @@ async fn content_with_tags_is_written_whole_or_refused() {
     let refused = &requests[2].messages.last().unwrap().text;
     assert!(refused.contains("can be read in several ways"), "{refused}");
 }
+
+#[tokio::test]
+async fn calls_in_the_forms_of_other_agents_have_their_effect() {
+    let written = [
+        "<read_file>\n<args>\n<file>\n<path>sum.py</path>\n<line_range>2-2</line_range>\n</file>\n<file>\n<path>sum.py</path>\n</file>\n</args>\n</read_file>",
+        "<write_to_file>\n<path>new.txt</path>\n<content>\nsome <b>text</b>\n</content>\n<line_count>1</line_count>\n</write_to_file>",
+        "<apply_diff>\n<args>\n<file>\n<path>sum.py</path>\n<diff>\n<content><<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE</content>\n<start_line>2</start_line>\n</diff>\n</file>\n</args>\n</apply_diff>",
+        "<edit_file><path>sum.py</path><edits><edit><old_text>add(2, 3)</old_text><new_text>add(3, 4)</new_text></edit></edits></edit_file>",
+        "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"python3 sum.py\"}}\n</tool_call>",
+    ];
+    let turns = written.map(|call| Turn::text(format!("Next.\n\n{call}")));
+    let script = Script::new()
+        .without_side_reply()
+        .turns(turns)
+        .turn(Turn::text("Done."));
+    let model = "anthropic/claude-sonnet-4-6";
+    let (output, project, server) = run(script, model, &["--set", "tool_protocol=xml", "go"]).await;
+    let requests = seen(&server);
+    let results: Vec<&str> = requests.iter().skip(1).map(ParsedRequest::last_user_text).collect();
+    assert_eq!(output.stdout, "Done.\n", "{} {results:?}", output.stderr);
+    for (result, expected) in results
+        .iter()
+        .zip(["return a - b", "new.txt", "sum.py", "sum.py", "<sum> 7"])
+    {
+        assert!(
+            result.contains(expected) && !result.contains("outcome=\"error\""),
+            "{result}"
+        );
+    }
+    assert_eq!(project.read("new.txt").unwrap(), "some <b>text</b>\n");
+    let fixed = BUGGY.replace("a - b", "a + b").replace("(2, 3)", "(3, 4)");
+    assert_eq!(project.read("sum.py").unwrap(), fixed);
+}

@@ -9,6 +9,8 @@ use std::ops::Bound;
 #[derive(Debug, Clone, Default)]
 pub struct CallGrammar {
     tools: BTreeMap<String, BTreeMap<String, ParameterKind>>,
+    /// Names that are too common to be tags, and the tools that they mean.
+    aliases: BTreeMap<String, String>,
 }
 
 /// How the value of a parameter is parsed.
@@ -47,6 +49,10 @@ const VERBATIM: [&str; 18] = [
     "replace",
     "search",
 ];
+/// Parameters of other agents' tools that follow a multi-line value.
+const PEER_PARAMETERS: [&str; 2] = ["line_count", "task_progress"];
+/// The parameter in which Roo Code nests others.
+pub(super) const NESTING: &str = "args";
 /// Parameters that are whole files.
 const FILES: [&str; 2] = ["content", "file_text"];
 
@@ -59,8 +65,25 @@ impl CallGrammar {
         self.tools.insert(name.into(), kinds.collect());
     }
 
+    /// Adds another name of a tool for calls whose syntax says that they are calls, such as
+    /// `<tool_call>{"name": "Bash", …}</tool_call>`.
+    pub fn add_alias(&mut self, alias: &str, tool: &str) {
+        self.aliases.insert(alias.into(), tool.into());
+    }
+
+    /// Whether a tag with this name is a call.
     pub(super) fn has(&self, tool: &str) -> bool {
         self.tools.contains_key(tool)
+    }
+
+    /// Whether a call may have this name.
+    pub(super) fn names_tool(&self, name: &str) -> bool {
+        self.has(name) || self.aliases.contains_key(name)
+    }
+
+    fn parameters(&self, tool: &str) -> Option<&BTreeMap<String, ParameterKind>> {
+        let own = self.aliases.get(tool).map_or(tool, String::as_str);
+        self.tools.get(tool).or_else(|| self.tools.get(own))
     }
 
     /// Whether a tool name starts like this.
@@ -71,19 +94,24 @@ impl CallGrammar {
     }
 
     pub(super) fn has_parameter(&self, tool: &str, name: &str) -> bool {
-        self.tools.get(tool).is_some_and(|kinds| kinds.contains_key(name))
+        let is_known = self.parameters(tool).is_some_and(|kinds| kinds.contains_key(name));
+        is_known || PEER_PARAMETERS.contains(&name)
     }
 
     /// Whether a parameter name of a tool starts like this.
     pub(super) fn parameter_begins(&self, tool: &str, start: &str) -> bool {
-        let kinds = self.tools.get(tool);
-        kinds.is_some_and(|kinds| kinds.keys().any(|name| name.starts_with(start)))
+        let kinds = self.parameters(tool);
+        let is_known = kinds.is_some_and(|kinds| kinds.keys().any(|name| name.starts_with(start)));
+        is_known || PEER_PARAMETERS.iter().any(|name| name.starts_with(start))
     }
 
     /// How the value of a parameter is parsed. Unknown parameters are text.
     pub(super) fn kind(&self, tool: &str, parameter: &str) -> ParameterKind {
-        let known = self.tools.get(tool).and_then(|kinds| kinds.get(parameter)).copied();
-        known.unwrap_or_else(|| ParameterKind::of_text(parameter))
+        let known = self.parameters(tool).and_then(|kinds| kinds.get(parameter)).copied();
+        known.unwrap_or_else(|| match parameter {
+            NESTING => ParameterKind::Data,
+            _ => ParameterKind::of_text(parameter),
+        })
     }
 }
 

@@ -63,7 +63,9 @@ pub(super) fn call_object(mut object: Map<String, Value>, grammar: &CallGrammar)
         // `{"read_file": {"path": …}}`
         let mut entries = object.into_iter();
         return match (entries.next(), entries.next()) {
-            (Some((name, Value::Object(input))), None) if grammar.has(&name) => Some(WrittenCall { name, input }),
+            (Some((name, Value::Object(input))), None) if grammar.names_tool(&name) => {
+                Some(WrittenCall { name, input })
+            }
             _ => None,
         };
     };
@@ -72,7 +74,7 @@ pub(super) fn call_object(mut object: Map<String, Value>, grammar: &CallGrammar)
     }
     // `{"name": "read_file", "path": …}`
     object.remove(key);
-    let is_input = grammar.has(&name) && object.keys().all(|key| grammar.has_parameter(&name, key));
+    let is_input = grammar.names_tool(&name) && object.keys().all(|key| grammar.has_parameter(&name, key));
     is_input.then_some(WrittenCall { name, input: object })
 }
 

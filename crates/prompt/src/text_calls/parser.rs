@@ -278,7 +278,7 @@ impl TextCallParser {
         match call_start(text) {
             CallStart::Json if !in_code => return TagKind::Json,
             CallStart::Maybe => return TagKind::Open,
-            CallStart::Call(name, form, bytes) if self.grammar.has(name) && !in_code => {
+            CallStart::Call(name, form, bytes) if self.grammar.names_tool(name) && !in_code => {
                 return TagKind::Call(name.into(), form, bytes);
             }
             CallStart::Json | CallStart::Call(..) => return TagKind::Plain,
@@ -359,7 +359,7 @@ impl TextCallParser {
         json.push_str(&rest[..inside]);
         let raw = format!("{}{json}{}", hermes::OPEN, &rest[inside..bytes]);
         match hermes::parse(&json) {
-            Some((name, input)) if self.grammar.has(&name) => {
+            Some((name, input)) if self.grammar.names_tool(&name) => {
                 let mut call = self.begin(name, CallSyntax::Json, (0, &raw), out);
                 call.later = input;
                 self.made.push(call);

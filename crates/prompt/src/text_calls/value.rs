@@ -1,7 +1,8 @@
 //! Parameter values in a model's text.
 
-use super::grammar::ParameterKind;
-use serde_json::Value as Json;
+use super::grammar::{NESTING, ParameterKind};
+use super::tags::word;
+use serde_json::{Map, Value as Json};
 
 /// A value that is being parsed.
 #[derive(Debug)]
@@ -89,7 +90,10 @@ impl ParameterValue {
         let text = self.held.trim();
         match self.kind {
             ParameterKind::Short | ParameterKind::Verbatim | ParameterKind::File => text.into(),
-            ParameterKind::Data => data(text).unwrap_or_else(|| text.into()),
+            ParameterKind::Data => {
+                let nested = || nested(text).map(|fields| unwrapped(fields, &self.name));
+                data(text).or_else(nested).unwrap_or_else(|| text.into())
+            }
             ParameterKind::Lines => match data(text) {
                 Some(list @ Json::Array(_)) => list,
                 Some(_) | None => text.lines().map(str::trim).filter(|line| !line.is_empty()).collect(),
@@ -104,6 +108,40 @@ fn data(text: &str) -> Option<Json> {
         let looks_like_json = text.starts_with(['{', '[']) || matches!(text, "True" | "False" | "None");
         model::json::repair(text).ok().filter(|_| looks_like_json)
     })
+}
+
+/// Reads tags within a value, as Roo Code nests them: `<file><path>a.rs</path></file>` is `{"file": [{"path": "a.rs"}]}`.
+fn nested(text: &str) -> Option<Json> {
+    let mut fields: Map<String, Json> = Map::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let name = word(rest.strip_prefix('<')?);
+        let inside = rest[1 + name.len()..].strip_prefix('>').filter(|_| !name.is_empty())?;
+        let close = format!("</{name}>");
+        let (inside, after) = inside.split_once(&close)?;
+        let value = nested(inside).unwrap_or_else(|| inside.strip_prefix('\n').unwrap_or(inside).trim_end().into());
+        match fields.get_mut(name) {
+            Some(Json::Array(values)) => values.push(value),
+            Some(_) | None => drop(fields.insert(name.into(), Json::Array(vec![value]))),
+        }
+        rest = after.trim_start();
+    }
+    // A single text or number is not a list.
+    let single = |value: Json| match value {
+        Json::Array(mut values) if values.len() == 1 && !values[0].is_object() => values.remove(0),
+        value => value,
+    };
+    let fields = fields.into_iter().map(|(name, value)| (name, single(value)));
+    Some(Json::Object(fields.collect())).filter(|value| value.as_object().is_some_and(|fields| !fields.is_empty()))
+}
+
+/// The list in `<edits><edit>…</edit></edits>`.
+fn unwrapped(fields: Json, parameter: &str) -> Json {
+    let list = match &fields {
+        Json::Object(fields) if fields.len() == 1 && parameter != NESTING => fields.values().next(),
+        _ => None,
+    };
+    list.filter(|list| list.is_array()).cloned().unwrap_or(fields)
 }
 
 /// Escapes a text for a JSON string, without the quotes.

@@ -37,7 +37,10 @@ pub fn written_calls(text: &str, grammar: &Arc<CallGrammar>, placement: CallPlac
     };
     match (placement, has_words(&rest)) {
         (CallPlacement::WholeReply, true) => Vec::new(),
-        (CallPlacement::Anywhere, true) => calls.into_iter().filter(|call| grammar.has(&call.name)).collect(),
+        (CallPlacement::Anywhere, true) => calls
+            .into_iter()
+            .filter(|call| grammar.names_tool(&call.name))
+            .collect(),
         (CallPlacement::WholeReply | CallPlacement::Anywhere, false) => calls,
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::Block;
 use policy::Action;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
     ToolSet, erase, fold_name,
@@ -97,8 +97,10 @@ impl Tool for ReadFileTool {
         arguments::rename(input, &["include"], "paths");
         // Roo Code nests the files.
         if let Some(Value::Object(args)) = input.get("args")
-            && let Some(files) = args.get("file").cloned()
+            && let Some(mut files) = args.get("file").cloned()
         {
+            let list = files.as_array_mut().into_iter().flatten();
+            list.filter_map(Value::as_object_mut).for_each(read_line_range);
             input.insert("files".into(), files);
         }
     }
@@ -129,6 +131,25 @@ impl Tool for ReadFileTool {
             }
             several => self.view_all(several, &context).await,
         }
+    }
+}
+
+/// Roo Code writes ranges as `10-20`, one or several per file.
+fn read_line_range(file: &mut Map<String, Value>) {
+    let ranges = match file.remove("line_range") {
+        Some(Value::Array(ranges)) => ranges,
+        one => one.into_iter().collect(),
+    };
+    let bounds = ranges.iter().filter_map(|range| {
+        let (first, last) = range.as_str()?.split_once('-')?;
+        Some(json!([
+            first.trim().parse::<u64>().ok()?,
+            last.trim().parse::<u64>().ok()?
+        ]))
+    });
+    let bounds: Vec<Value> = bounds.collect();
+    if !bounds.is_empty() {
+        file.insert("line_ranges".into(), bounds.into());
     }
 }
 

@@ -121,6 +121,34 @@ impl EditTools {
     }
 }
 
+/// Roo Code nests the file of a diff, and states the lines of its blocks separately.
+fn nested_diff(input: &mut Map<String, Value>) {
+    let file = match input.get("args").and_then(|args| args.get("file")) {
+        Some(Value::Array(files)) if files.len() == 1 => files.first(),
+        file => file,
+    };
+    let Some(Value::Object(file)) = file.cloned() else {
+        return;
+    };
+    let diffs = match file.get("diff") {
+        Some(Value::Array(diffs)) => diffs.clone(),
+        diff => diff.into_iter().cloned().collect(),
+    };
+    let blocks = diffs.iter().filter_map(|diff| {
+        let text = diff.get("content").unwrap_or(diff).as_str()?;
+        let line = diff.get("start_line").and_then(arguments::number);
+        let marker = "<<<<<<< SEARCH\n";
+        match line.filter(|_| text.starts_with(marker) && !text.contains(":start_line:")) {
+            Some(line) => Some(text.replacen(marker, &format!("{marker}:start_line:{line}\n-------\n"), 1)),
+            None => Some(text.to_owned()),
+        }
+    });
+    let diff = blocks.collect::<Vec<_>>().join("\n");
+    input.remove("args");
+    input.extend(file.into_iter().filter(|(name, _)| name == "path"));
+    input.insert("diff".into(), diff.into());
+}
+
 /// Rewrites the arguments of other agents' edit tools.
 fn adapt(called: &str, input: &mut Map<String, Value>) {
     match called {
@@ -132,6 +160,7 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
                 input.insert("line".into(), (line as u64 - 1).into());
             }
         }
+        "applydiff" => nested_diff(input),
         "searchandreplace" => {
             arguments::rename(input, &["search"], "old_text");
             if !input.contains_key("new_text") && input.contains_key("replace") {
