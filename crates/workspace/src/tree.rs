@@ -55,7 +55,7 @@ pub enum FolderCreation {
 impl Workspace {
     /// Resolves a path except for its last component, which may be a symbolic link.
     pub fn locate_entry(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
-        let path = path.as_ref();
+        let path = &*self.in_named_folder(path.as_ref());
         let whole = self.root().join(path);
         match (whole.parent(), whole.file_name()) {
             (Some(parent), Some(name)) if !path.as_os_str().is_empty() && !path.starts_with("~") => {

@@ -1,11 +1,12 @@
 //! The project folder, relative to which paths are resolved.
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::buffers::AttachedEditor;
 use crate::hidden::HiddenPaths;
-use crate::{Error, Location};
+use crate::{Error, Location, open};
 
 /// A project folder. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -62,8 +63,22 @@ impl Workspace {
     }
 
     /// Resolves a path relative to the root, including `..` and symbolic links. The target need not exist. An empty
-    /// path is the root.
+    /// path is the root. A path that begins with the name of an additional folder is relative to that folder, unless the
+    /// root has an entry of this name.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
-        Location::resolve(&self.root, &self.more, (&self.hiding, &self.editor), path.as_ref())
+        let path = self.in_named_folder(path.as_ref());
+        Location::resolve(&self.root, &self.more, (&self.hiding, &self.editor), &path)
+    }
+
+    pub(crate) fn in_named_folder<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
+        let mut parts = path.components();
+        let Some(Component::Normal(name)) = parts.next() else {
+            return path.into();
+        };
+        let mut named = self.more.iter().filter(|folder| folder.file_name() == Some(name));
+        match (named.next(), named.next()) {
+            (Some(folder), None) if open::kind(&self.root.join(name)).is_none() => folder.join(parts.as_path()).into(),
+            _ => path.into(),
+        }
     }
 }

@@ -72,6 +72,12 @@ async fn searches_mentions_the_tree_and_git_cover_all_folders() {
             json!({"symbol": "library_function"}),
             format!("{}:1", path("src/lib.rs")),
         ),
+        (
+            "read_file",
+            json!({"path": format!("{name}/notes.txt")}),
+            "new notes".into(),
+        ),
+        ("list_directory", json!({"path": name}), "notes.txt".into()),
         ("panel", json!({"open": ["tree", "git:status --short"]}), "Open:".into()),
     ];
     let replies: Vec<(String, Value)> = calls
@@ -97,7 +103,7 @@ async fn searches_mentions_the_tree_and_git_cover_all_folders() {
         format!("{}\n1\tpub fn library_function", path("src/lib.rs")),
         "+new notes".into(),
         "+fn app() { run() }".into(),
-        format!("{}#L1", path("notes.txt")),
+        format!("{name}/notes.txt#L1"),
         format!(
             "Git: branch trunk, 1 tracked file changed; {}: branch topic, 1 tracked file changed",
             root.display()
