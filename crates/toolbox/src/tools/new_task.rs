@@ -22,6 +22,9 @@ const MAX_TASKS: usize = 16;
 /// Maximum characters of a title.
 const TITLE: usize = 80;
 
+/// Agents of other programs that only read, and the mode for them.
+const READING_AGENTS: [&str; 3] = ["codebase_investigator", "explore", "explorer"];
+const READING_MODE: &str = "ask";
 /// Kinds of agents that other programs have. Any mode can do their work.
 const GENERAL_AGENTS: [&str; 7] = [
     "agent",
@@ -200,8 +203,12 @@ impl Tool for NewTaskTool {
         );
         if let Some(mode) = arguments::text(input, "mode").map(str::to_lowercase) {
             let is_general = GENERAL_AGENTS.contains(&mode.as_str()) && !self.modes.contains(&mode);
+            let is_reader =
+                READING_AGENTS.contains(&mode.as_str()) && self.modes.iter().any(|mode| mode == READING_MODE);
             if is_general {
                 input.remove("mode");
+            } else if is_reader && !self.modes.contains(&mode) {
+                input.insert("mode".into(), READING_MODE.into());
             } else if self.modes.contains(&mode) {
                 input.insert("mode".into(), mode.into());
             }
