@@ -26,6 +26,7 @@ pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
         }
         (Some("array" | "object"), Value::String(text)) => match serde_json::from_str::<Value>(&text) {
             Ok(inner @ (Value::Array(_) | Value::Object(_))) => coerce(inner, schema),
+            Ok(_) | Err(_) if wanted == Some("array") && text.trim().is_empty() => Value::Array(Vec::new()),
             // Malformed JSON was meant to be more than one item.
             Ok(_) | Err(_) if wanted == Some("array") && !text.trim_start().starts_with(['[', '{']) => {
                 Value::Array(vec![Value::String(text)])
@@ -48,4 +49,27 @@ pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
         (Some("string"), Value::Number(number)) => Value::String(number.to_string()),
         (_, value) => value,
     }
+}
+
+/// Removes empty optional arguments, which mean that they are absent. Text to insert may be empty.
+pub(crate) fn without_empty(mut value: Value, schema: &Value) -> Value {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |key: &str| required.is_some_and(|names| names.iter().any(|name| name == key));
+    let is_text = |key: &str| {
+        ["new", "old", "content", "replace", "text"]
+            .iter()
+            .any(|start| key.starts_with(start))
+    };
+    if let Value::Object(object) = &mut value {
+        object.retain(|key, value| {
+            let is_empty = match value {
+                Value::Null => true,
+                Value::String(text) => text.is_empty(),
+                Value::Array(items) => items.is_empty(),
+                Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+            };
+            !is_empty || is_required(key) || is_text(key)
+        });
+    }
+    value
 }

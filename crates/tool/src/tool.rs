@@ -1,6 +1,6 @@
 //! The typed [`Tool`] trait and its type-erased counterpart [`DynTool`].
 
-use crate::coerce::coerce;
+use crate::coerce::{coerce, without_empty};
 use crate::decode::decode_call;
 use crate::{CallContext, CallInput, CallPreview, Error, Output, Registry, ToolFacts};
 use futures::future::{BoxFuture, FutureExt};
@@ -173,8 +173,10 @@ impl<T: Tool> ErasedTool<T> {
             Ok(parsed) => return Ok(parsed),
             Err(error) => error,
         };
-        let mended = coerce(input.clone(), &self.spec.input_schema);
-        decode_call(&mended).map_err(|_| Error::Input {
+        let schema = &self.spec.input_schema;
+        let mended = coerce(input.clone(), schema);
+        let parsed = decode_call(&mended).or_else(|_| decode_call(&without_empty(mended, schema)));
+        parsed.map_err(|_| Error::Input {
             tool: T::NAME.into(),
             detail: first.to_string(),
         })
