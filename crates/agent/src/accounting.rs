@@ -10,6 +10,9 @@ use session::{Body, Event, RequestEnd, RequestFacts, RequestId, RequestRecord, T
 use std::sync::Arc;
 use tool::UsageReport;
 
+/// A reported prompt that is smaller than this fraction of its estimate is incomplete.
+const MAX_OVERESTIMATE: u64 = 3;
+
 /// Usage and cost of a session.
 pub(crate) struct Accounting {
     pub(crate) totals: Totals,
@@ -158,10 +161,15 @@ impl Session {
             (None, None) => Usage::default(),
         };
         if received.stop.is_some() {
-            conversation
-                .compaction
-                .set_counted(usage.prompt_tokens() + usage.output);
-            if !usage.estimated {
+            // Some servers count only a part of the prompt.
+            let is_plausible = usage.prompt_tokens() >= reply.estimated / MAX_OVERESTIMATE;
+            let prompt = if is_plausible {
+                usage.prompt_tokens()
+            } else {
+                reply.estimated
+            };
+            conversation.compaction.set_counted(prompt + usage.output);
+            if !usage.estimated && is_plausible {
                 conversation
                     .compaction
                     .rate

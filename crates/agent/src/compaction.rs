@@ -250,7 +250,8 @@ fn plan_fit(session: &Session, most: u64) -> Option<HistoryElision> {
     let fixed = FixedContent {
         tokens: system_tokens(turn) + panels.min(budget.panels()),
         protocol: turn.frame.protocol,
-        results: turn.frame.budget,
+        // Without a known window, the request contains results uncut.
+        results: turn.frame.budget.or(Some(TokenBudget::unlimited(family))),
     };
     prompt::fit_to_budget(&conversation.items, fixed, budget)
 }

@@ -53,6 +53,14 @@ impl TokenBudget {
         Some(TokenBudget { family, tokens })
     }
 
+    /// Returns a budget that bounds nothing.
+    pub fn unlimited(family: TokenizerFamily) -> Self {
+        TokenBudget {
+            family,
+            tokens: u64::MAX / 100,
+        }
+    }
+
     /// Maximum tokens of one tool result.
     pub fn result(self) -> u64 {
         self.tokens * RESULT_PERCENT / 100

@@ -4,6 +4,7 @@ mod catalogue;
 mod fences;
 mod grammar;
 mod hermes;
+mod model_tokens;
 mod parser;
 mod readings;
 mod render;

@@ -37,6 +37,7 @@ pub(crate) fn from_stream_event(provider: &str, kind: &str, message: &str) -> Er
         kinds: vec![kind.to_lowercase()],
         retry_after: retry_after::from_text(message),
         window: None,
+        field: None,
     };
     if error.detail.is_empty() {
         error.detail = kind.to_string();
@@ -114,6 +115,8 @@ struct VendorError {
     retry_after: Option<Duration>,
     /// The context window, if it is a field of the body.
     window: Option<u64>,
+    /// The field of the request that was rejected.
+    field: Option<String>,
 }
 
 impl VendorError {
@@ -125,6 +128,7 @@ impl VendorError {
                 kinds: Vec::new(),
                 retry_after: retry_after::from_text(&text),
                 window: None,
+                field: None,
             };
         };
         // Gemini wraps an error within a stream in a list.
@@ -147,6 +151,7 @@ impl VendorError {
             kinds,
             retry_after,
             window: overflow::window_field(top),
+            field: rejected_field(top),
         }
     }
 
@@ -268,7 +273,7 @@ impl VendorError {
         if self.is_content_filtered(status) {
             return ErrorClass::ContentFiltered;
         }
-        if tool_support::is_unsupported(status, &self.detail) {
+        if tool_support::is_unsupported(status, &self.detail, self.field.as_deref()) {
             return ErrorClass::ToolsUnsupported;
         }
         match status {
@@ -412,6 +417,13 @@ fn collect_fields(value: &Value, depth: u8, kinds: &mut Vec<String>, messages: &
             _ => {}
         }
     }
+}
+
+/// The field of the request that an error names: OpenAI's `param`, or the path in FastAPI's `loc`.
+fn rejected_field(body: &Value) -> Option<String> {
+    let param = body.pointer("/error/param").or_else(|| body.get("param"));
+    let field = param.or_else(|| body.pointer("/detail/0/loc/1"))?;
+    field.as_str().map(str::to_owned)
 }
 
 /// The title of an HTML page, for proxies that respond with pages.

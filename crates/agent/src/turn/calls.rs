@@ -456,7 +456,7 @@ fn refuse_early_end(session: &Session, call: &mut FinishedCall, results: &CallRe
         let failures = results.failures.join("\n");
         format!("calls of the same reply failed:\n{failures}\nDeal with the failure, then call `{name}` again.")
     } else if later > 0 {
-        format!("{later} calls follow it in the same reply. Check their results, then call `{name}` again, alone.")
+        format!("other calls follow it in the same reply. Check their results, then call `{name}` again, alone.")
     } else {
         return;
     };

@@ -231,7 +231,7 @@ async fn a_turn_does_not_end_before_the_model_knows_the_results_of_the_same_repl
         ),
         (
             &[finish, look],
-            Some("The turn was not ended, because 1 calls follow it"),
+            Some("The turn was not ended, because other calls follow it"),
         ),
     ];
     for (calls, refusal) in cases {

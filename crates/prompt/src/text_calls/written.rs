@@ -3,8 +3,10 @@
 //! Small models write calls as fenced or bare JSON, or in tags, although their API has native calls. A call is accepted
 //! only if its tool exists and the rest of the reply fits the required [`CallPlacement`].
 
+use super::fences::FenceTracker;
 use super::grammar::CallGrammar;
 use super::hermes::{call_object, calls_in};
+use super::model_tokens::with_common_syntax;
 use super::parser::TextCallParser;
 use model::{Chunk, Stop};
 use serde_json::{Map, Value};
@@ -24,20 +26,24 @@ pub struct WrittenCall {
 pub enum CallPlacement {
     /// Anywhere: the model is known to write calls in its text.
     Anywhere,
-    /// The reply consists of calls only. For models that make native calls: their text may quote a call.
+    /// The reply consists of calls only, or ends with calls in tags. For models that make native calls: their text may
+    /// quote a call.
     WholeReply,
 }
 
 /// The calls in a complete text. Tools that do not exist are included if the reply consists of calls only.
 pub fn written_calls(text: &str, grammar: &Arc<CallGrammar>, placement: CallPlacement) -> Vec<WrittenCall> {
-    let (calls, rest) = match (tagged_calls(text, grammar), fenced_calls(text, grammar)) {
-        ((calls, _), None) if calls.is_empty() => json_calls(text, grammar),
-        ((calls, _), Some(fenced)) if calls.is_empty() => fenced,
-        (found, _) => found,
+    let text = &with_common_syntax(text, grammar);
+    let tagged = tagged_calls(text, grammar);
+    let ends_reply = !has_words(&tagged.after);
+    let is_tagged = !tagged.calls.is_empty();
+    let (calls, rest) = match is_tagged {
+        true => (tagged.calls, tagged.before + &tagged.after),
+        false => fenced_calls(text, grammar).unwrap_or_else(|| json_calls(text, grammar)),
     };
     match (placement, has_words(&rest)) {
-        (CallPlacement::WholeReply, true) => Vec::new(),
-        (CallPlacement::Anywhere, true) => calls
+        (CallPlacement::WholeReply, true) if !(is_tagged && ends_reply) => Vec::new(),
+        (_, true) => calls
             .into_iter()
             .filter(|call| grammar.names_tool(&call.name))
             .collect(),
@@ -58,12 +64,29 @@ pub fn resembles_call(text: &str, grammar: &CallGrammar) -> bool {
         let has = |key: &str| body.contains(&format!("\"{key}\"")) || body.contains(&format!("'{key}'"));
         NAME_KEYS.iter().any(|key| has(key)) && INPUT_KEYS.iter().any(|key| has(key))
     };
-    let unclosed = CALL_TAGS.iter().any(|tag| {
-        let last = text.rfind(tag).map(|at| &text[at..]);
-        let is_line_start = |rest: &str| text[..text.len() - rest.len()].ends_with('\n');
-        last.is_some_and(|rest| is_line_start(rest) && !rest.contains(&tag.replace('<', "</")))
-    });
-    starts_call(body) || is_json || unclosed
+    starts_call(body) || is_json || has_unclosed_call(text, grammar)
+}
+
+/// Whether a line begins a call in tags or special tokens that does not end.
+fn has_unclosed_call(text: &str, grammar: &CallGrammar) -> bool {
+    let mut fences = FenceTracker::default();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let rest = &text[at..];
+        at += line.len();
+        let is_code = fences.is_open();
+        fences.push(line);
+        let name = rest.strip_prefix('<').map(super::tags::word).unwrap_or_default();
+        let opens = |tag: &&str| rest.starts_with(*tag) && !rest.contains(&tag.replace('<', "</"));
+        let is_tool = grammar.has(name) && rest[1 + name.len()..].starts_with('>');
+        let is_unclosed = CALL_TAGS.iter().any(|tag| opens(&tag))
+            || CALL_TOKENS.iter().any(|token| rest.starts_with(token))
+            || (is_tool && !rest.contains(&format!("</{name}>")));
+        if is_unclosed && !is_code {
+            return true;
+        }
+    }
+    false
 }
 
 /// Keys of the tool's name, as models write them.
@@ -73,18 +96,36 @@ pub(super) const INPUT_KEYS: [&str; 6] = ["arguments", "parameters", "input", "a
 /// Tags around calls.
 const CALL_TAGS: [&str; 5] = ["<tool_call>", "<function_call>", "<function=", "<invoke ", "<tool_use>"];
 
-/// Calls in tags, and the other text.
-fn tagged_calls(text: &str, grammar: &Arc<CallGrammar>) -> (Vec<WrittenCall>, String) {
+/// Special tokens that begin calls.
+const CALL_TOKENS: [&str; 5] = [
+    "[TOOL_CALLS]",
+    "<|tool_call",
+    "<｜tool▁call",
+    "<|python_tag|>",
+    "<|channel|>commentary to=",
+];
+
+/// Calls in tags, and the text before and after the last one.
+struct TaggedCalls {
+    calls: Vec<WrittenCall>,
+    before: String,
+    after: String,
+}
+
+fn tagged_calls(text: &str, grammar: &Arc<CallGrammar>) -> TaggedCalls {
     let mut parser = TextCallParser::new(Arc::clone(grammar), "");
     let mut chunks = Vec::new();
     parser.push(Chunk::Text(text.into()), &mut chunks);
     parser.push(Chunk::Stop(Stop::End), &mut chunks);
-    let (mut calls, mut rest) = (Vec::new(), String::new());
+    let (mut calls, mut before, mut after) = (Vec::new(), String::new(), String::new());
     let mut open: Option<(String, String)> = None;
     for chunk in chunks {
         match chunk {
-            Chunk::Text(text) => rest.push_str(&text),
-            Chunk::ToolStart { name, .. } => open = Some((name, String::new())),
+            Chunk::Text(text) => after.push_str(&text),
+            Chunk::ToolStart { name, .. } => {
+                before.push_str(&std::mem::take(&mut after));
+                open = Some((name, String::new()));
+            }
             Chunk::ToolInput { delta, .. } => {
                 if let Some((_, input)) = &mut open {
                     input.push_str(&delta);
@@ -107,14 +148,20 @@ fn tagged_calls(text: &str, grammar: &Arc<CallGrammar>) -> (Vec<WrittenCall>, St
             | Chunk::Stop(_) => {}
         }
     }
-    (calls, rest)
+    TaggedCalls { calls, before, after }
 }
 
-/// Calls in tags in a code fence that is the whole reply: with other text, they are an example.
+/// Calls in tags in a code block that contains nothing else, and the text around it.
 fn fenced_calls(text: &str, grammar: &Arc<CallGrammar>) -> Option<(Vec<WrittenCall>, String)> {
-    let inside = without_fence(text.trim());
-    let (calls, rest) = tagged_calls(inside, grammar);
-    (inside.len() < text.trim().len() && !calls.is_empty() && !has_words(&rest)).then_some((calls, rest))
+    let start = match text.starts_with("```") {
+        true => 0,
+        false => text.find("\n```")? + 1,
+    };
+    let inside = text[start..].split_once('\n')?.1;
+    let (inside, after) = inside.split_once("\n```").unwrap_or((inside, ""));
+    let found = tagged_calls(inside, grammar);
+    let is_call = !found.calls.is_empty() && !has_words(&found.before) && !has_words(&found.after);
+    is_call.then(|| (found.calls, format!("{}\n{after}", &text[..start])))
 }
 
 /// Calls as JSON, fenced or not, and the other text.
@@ -144,17 +191,27 @@ fn json_calls(text: &str, grammar: &CallGrammar) -> (Vec<WrittenCall>, String) {
 
 /// Reads the calls of the JSON value at the start of a text; returns its length, too.
 fn read_calls(text: &str, grammar: &CallGrammar) -> (usize, Vec<WrittenCall>) {
-    let extent = json_extent(text);
-    let Some(JsonExtent { bytes, missing }) = extent else {
-        return (1, Vec::new());
+    match read_json(text) {
+        Some((value, bytes)) => (bytes, calls_in(value, &|object| call_object(object, grammar))),
+        None => (1, Vec::new()),
+    }
+}
+
+/// Reads the JSON value at the start of a text; returns its length, too. An unclosed value ends at the end of its
+/// paragraph.
+pub(super) fn read_json(text: &str) -> Option<(Value, usize)> {
+    let read = |text: &str| {
+        let JsonExtent { bytes, missing } = json_extent(text)?;
+        let complete = format!("{}{missing}", &text[..bytes]);
+        let value = serde_json::from_str(&complete).or_else(|_| model::json::repair(&complete));
+        value.ok().map(|value| (value, bytes))
     };
-    let complete = format!("{}{missing}", &text[..bytes]);
-    let value = serde_json::from_str(&complete).or_else(|_| model::json::repair(&complete));
-    let calls = value.map_or_else(
-        |_| Vec::new(),
-        |value| calls_in(value, &|object| call_object(object, grammar)),
-    );
-    (bytes, calls)
+    read(text).or_else(|| read(text.split_once("\n\n")?.0))
+}
+
+/// A call as JSON.
+pub(super) fn call_json(name: &str, input: Value) -> String {
+    serde_json::json!({"name": name, "arguments": input}).to_string()
 }
 
 /// The extent of a JSON value in a text.

@@ -13,7 +13,7 @@ const CODES: [&str; 6] = [
 ];
 
 /// Phrases in the vendors' messages, in lower case.
-const PHRASES: [&str; 36] = [
+const PHRASES: [&str; 46] = [
     // Anthropic, also through Bedrock and Vertex
     "prompt is too long",
     "exceed context limit",
@@ -59,17 +59,34 @@ const PHRASES: [&str; 36] = [
     // LM Studio
     "greater than the context length",
     "trying to keep the first",
+    "cannot truncate prompt",
+    "reached context length",
     // Ollama
     "exceeds maximum context",
+    "exceeded max context length",
+    // vLLM, SGLang, TabbyAPI
+    "longer than the maximum model length",
+    "longer than the model's context",
+    "greater than max_seq_len",
+    // Text Generation Inference
+    "`max_new_tokens` must be",
+    // Others
+    "prompt too long",
+    "context size has been exceeded",
+    "exceeds context window",
 ];
 
 /// Phrases of local servers, which send them with status 500.
-const LOCAL_SERVER_PHRASES: [&str; 5] = [
+const LOCAL_SERVER_PHRASES: [&str; 9] = [
     "exceeds the available context size",
     "exceed_context_size",
     "greater than the context length",
     "trying to keep the first",
     "input length exceeds the context length",
+    "exceeded max context length",
+    "context size has been exceeded",
+    "cannot truncate prompt",
+    "reached context length",
 ];
 
 /// Whether the prompt was too long. `kinds` are the vendor's types and codes in lower case.
@@ -117,13 +134,19 @@ pub(crate) fn window_field(body: &Value) -> Option<u64> {
 }
 
 /// Words before the context window in the vendors' messages, in lower case.
-const WINDOW_LABELS: [&str; 12] = [
+const WINDOW_LABELS: [&str; 18] = [
     "context length is",
     "context length of",
+    "model's context length (",
     "context window is",
     "context window of",
     "context size",
-    "n_ctx",
+    "n_ctx:",
+    "n_ctx (",
+    "n_ctx =",
+    "max_seq_len",
+    "model token limit",
+    "`max_new_tokens` must be <=",
     "model length of",
     "model length is",
     "maximum prompt length is",
@@ -152,7 +175,16 @@ pub(crate) fn window_in(detail: &str) -> Option<u64> {
             _ => None,
         }
     };
-    labelled.or_else(stated).filter(|window| *window >= MIN_WINDOW)
+    // `188240 + 21333 > 200000`
+    let compared = || {
+        let (_, limit) = detail.rsplit_once("> ")?;
+        numbers(limit)
+            .next()
+            .filter(|(gap, _)| *gap == 0)
+            .map(|(_, number)| number)
+    };
+    let window = labelled.or_else(compared).or_else(stated);
+    window.filter(|window| *window >= MIN_WINDOW)
 }
 
 /// The numbers in a text of at least [`MIN_WINDOW`], each with its byte offset.

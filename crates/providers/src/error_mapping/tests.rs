@@ -63,6 +63,46 @@ fn the_enforced_window_is_read_from_the_error() {
             r#"{"error":{"message":"Input is too long for requested model."}}"#,
             None,
         ),
+        (
+            r#"{"error":{"message":"prompt too long; exceeded max context length by 1204 tokens"}}"#,
+            None,
+        ),
+        (
+            r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again"}}"#,
+            Some(200_000),
+        ),
+        (
+            r#"{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 8192 tokens and your request has 5000 input tokens (16384 > 8192 - 5000)."}}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":{"message":"The decoder prompt (length 9001) is longer than the maximum model length of 8192. Make sure that `max_model_len` is no smaller than the number of text tokens."}}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":"Cannot truncate prompt with n_keep (9001) >= n_ctx (8192)"}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":"Reached context length of 4096 tokens with this model, but this model does not support mid-generation context overflow"}"#,
+            Some(4_096),
+        ),
+        (
+            r#"{"message":"The input (9001 tokens) is longer than the model's context length (8192 tokens)."}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9001 `inputs` tokens and 4096 `max_new_tokens`"}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":{"message":"Prompt length 9001 is greater than max_seq_len 8192"}}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"error":{"message":"Invalid request: Your request exceeded model token limit: 131072"}}"#,
+            Some(131_072),
+        ),
     ] {
         match response_error(400, body) {
             Error::ContextOverflow { window, .. } => assert_eq!(window, expected, "{body}"),
@@ -90,11 +130,49 @@ fn a_model_without_tool_calls_is_recognised() {
             404,
             r#"{"error":{"message":"No endpoints found that support tool use.","code":404}}"#,
         ),
+        // Groq, OpenAI, FastAPI servers, Bedrock, Gemini, others
+        (
+            400,
+            r#"{"error":{"message":"`tool calling` is not supported with this model"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'tools' is not supported with this model.","param":"tools"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unrecognized request argument supplied: tools"}}"#,
+        ),
+        (
+            422,
+            r#"{"detail":[{"type":"extra_forbidden","loc":["body","tools"],"msg":"Extra inputs are not permitted"}]}"#,
+        ),
+        (
+            400,
+            r#"{"message":"This model doesn't support tool use in streaming mode."}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Function calling is not enabled for models/gemma-3-27b-it"}}"#,
+        ),
+        (400, r#"{"error":"Tools are not supported for this model."}"#),
+        (
+            400,
+            r#"{"error":{"message":"This model does not support the tools parameter"}}"#,
+        ),
+        (501, r#"{"error":{"message":"tool calling not implemented"}}"#),
+        (500, r#"{"error":{"message":"Cannot use tools with stream"}}"#),
     ] {
         assert_eq!(kind(&response_error(status, body)), "tools", "{body}");
     }
-    let choice = r#"{"error":{"message":"this model does not support tool_choice=required"}}"#;
-    assert_eq!(kind(&response_error(400, choice)), "bad");
+    for body in [
+        r#"{"error":{"message":"this model does not support tool_choice=required"}}"#,
+        r#"{"error":{"message":"Invalid schema for function 'read_file': 'oneOf' is not supported","param":"tools[0].function.parameters"}}"#,
+        r#"{"error":{"message":"tools.0.custom.input_schema: unsupported keyword"}}"#,
+        r#"{"detail":[{"type":"extra_forbidden","loc":["body","x"],"msg":"Extra inputs are not permitted"}]}"#,
+    ] {
+        assert_eq!(kind(&response_error(400, body)), "bad", "{body}");
+    }
 }
 
 #[test]

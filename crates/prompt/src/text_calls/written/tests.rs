@@ -60,12 +60,44 @@ fn a_call_is_found_in_every_form_that_models_write() {
         "<read_file>\n<path>a.txt</path>\n</read_file>".to_owned(),
         "<read_file><path>a.txt</path>".to_owned(),
         "<function=read_file>\n<parameter=path>\na.txt\n</parameter>\n</function>".to_owned(),
+        "```xml\n<read_file>\n<path>a.txt</path>\n</read_file>\n```".to_owned(),
+        "<function=read_file>{\"path\": \"a.txt\"}</function>".to_owned(),
+        "<read_file>\n<args>\n<file>\n<path>a.txt</path>\n</file>\n</args>\n</read_file>".to_owned(),
+        "<tool_use>\n<name>read_file</name>\n<arguments>{\"path\": \"a.txt\"}</arguments>\n</tool_use>".to_owned(),
+        "[TOOL_CALLS]read_file{\"path\": \"a.txt\"}".to_owned(),
+        "[TOOL_CALLS]read_file[CALL_ID]a1b2[ARGS]{\"path\": \"a.txt\"}".to_owned(),
+        format!("functools[{plain}]"),
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n```json\n{\"path\": \"a.txt\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>".to_owned(),
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{\"path\": \"a.txt\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>".to_owned(),
+        "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"read_file\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a.txt</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>".to_owned(),
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{\"path\": \"a.txt\"}<|tool_call_end|><|tool_calls_section_end|>".to_owned(),
+        "<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{\"path\": \"a.txt\"}<|call|>".to_owned(),
+        "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a.txt</arg_value>\n</tool_call>".to_owned(),
+        "[read_file(path=\"a.txt\")]".to_owned(),
+        "read_file(path='a.txt')".to_owned(),
+        "```tool_code\nprint(default_api.read_file(path=\"a.txt\"))\n```".to_owned(),
+        "Action: read_file\nAction Input: {\"path\": \"a.txt\"}".to_owned(),
     ];
     for form in forms {
         for placement in [CallPlacement::WholeReply, CallPlacement::Anywhere] {
             let expected = [("read_file".to_owned(), json!({"path": "a.txt"}))];
             assert_eq!(found(&form, placement), expected, "{form}");
         }
+        let is_code = form.starts_with("read_file(");
+        let with_text = format!("I read the file first.\n\n{form}\n\nThen I continue.");
+        assert_eq!(found(&with_text, CallPlacement::Anywhere).is_empty(), is_code, "{form}");
+    }
+}
+
+#[test]
+fn a_model_with_native_calls_may_end_its_reply_with_a_call_in_tags() {
+    let call = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>";
+    assert_eq!(found(&format!("I look.\n{call}\n"), CallPlacement::WholeReply).len(), 1);
+    for text in [
+        format!("{call}\nreads a file."),
+        format!("An example:\n```\n{call}\n```"),
+    ] {
+        assert_eq!(found(&text, CallPlacement::WholeReply), [], "{text}");
     }
 }
 
@@ -116,6 +148,8 @@ fn an_attempt_at_a_call_is_recognised() {
         "<tool_call>\nread a.txt\n</tool_call>",
         "I look.\n<tool_call>\n{\"name\": ",
         "<read_file>a.txt</read_file>",
+        "I look.\n<read_file>\n<path>a.txt\n\nThen I continue.",
+        "I look.\n[TOOL_CALLS]read_file a.txt",
     ] {
         assert!(resembles_call(text, &grammar), "{text}");
     }

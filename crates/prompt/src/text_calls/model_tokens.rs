@@ -1,0 +1,240 @@
+//! Rewrites call syntaxes of single model families to the common ones, so that the same parsers read them.
+//!
+//! A server without a parser for a family's special tokens sends them as text: Mistral's `[TOOL_CALLS]`, the tokens of
+//! DeepSeek, Kimi and gpt-oss, GLM's argument tags, Llama's `<function=name>{…}`, ReAct's `Action:`, and calls in
+//! Python's syntax.
+
+use super::grammar::CallGrammar;
+use super::hermes::{CLOSE, OPEN};
+use super::tags::word;
+use super::written::{call_json, read_json};
+
+/// Tokens with a common spelling: DeepSeek's, and those around its tags.
+const SPELLINGS: [(&str, &str); 9] = [
+    ("<｜tool▁calls▁begin｜>", ""),
+    ("<｜tool▁calls▁end｜>", ""),
+    ("<｜tool▁call▁begin｜>", CALL_TOKEN),
+    ("<｜tool▁sep｜>", " "),
+    ("<｜tool▁call▁end｜>", ""),
+    ("<｜DSML｜", "<"),
+    ("</｜DSML｜", "</"),
+    ("<|DSML|", "<"),
+    ("</|DSML|", "</"),
+];
+/// Starts a call of Kimi and DeepSeek.
+const CALL_TOKEN: &str = "<|tool_call_begin|>";
+/// What begins a call: a name and a JSON object follow, with other tokens between them.
+const STARTS: [&str; 7] = [
+    CALL_TOKEN,
+    "[TOOL_CALLS]",
+    "<|channel|>commentary to=functions.",
+    "<|start|>assistant to=functions.",
+    "<function=",
+    "<tool_use>",
+    "\nAction:",
+];
+/// Tokens and words that are no names.
+const FILLERS: [&str; 20] = [
+    "<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_begin|>",
+    "<|tool_calls_section_end|>",
+    "<|constrain|>",
+    "<|channel|>",
+    "<|message|>",
+    "<|call|>",
+    "commentary",
+    "[ARGS]",
+    "</function>",
+    "</tool_use>",
+    "</name>",
+    "<name>",
+    "</arguments>",
+    "<arguments>",
+    "</input>",
+    "<input>",
+    "Action Input:",
+    "```",
+];
+/// The maximum distance between the start of a call and its input.
+const MAX_HEAD: usize = 240;
+
+/// The text with calls in the common syntaxes.
+pub(super) fn with_common_syntax(text: &str, grammar: &CallGrammar) -> String {
+    let mut text = SPELLINGS
+        .iter()
+        .fold(text.to_owned(), |text, (token, common)| text.replace(token, common));
+    if text.starts_with("Action:") {
+        text.insert(0, '\n');
+    }
+    let text = json_calls(&text.replace("functools[", "["), grammar);
+    let text = argument_tags(&file_lists(&text));
+    python_calls(&text, grammar).unwrap_or(text)
+}
+
+/// Rewrites calls that consist of a start, a name and a JSON object.
+fn json_calls(text: &str, grammar: &CallGrammar) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    let next = |rest: &str| {
+        let found = STARTS
+            .iter()
+            .filter_map(|start| rest.find(start).map(|at| (at, *start)));
+        found.min()
+    };
+    while let Some((at, start)) = next(rest) {
+        let after = &rest[at + start.len()..];
+        match named_object(after, grammar) {
+            Some((call, bytes)) => {
+                out.push_str(&rest[..at]);
+                out.push_str(&format!("\n{OPEN}{call}{CLOSE}\n"));
+                rest = after[bytes..].trim_start();
+                while let Some(shorter) = FILLERS.iter().find_map(|token| rest.strip_prefix(token)) {
+                    rest = shorter.trim_start();
+                }
+            }
+            None => {
+                out.push_str(&rest[..at + start.len()]);
+                rest = after;
+            }
+        }
+    }
+    match out.is_empty() {
+        true => text.to_owned(),
+        false => out + rest,
+    }
+}
+
+/// Reads a tool's name and its input; also returns their length.
+fn named_object(text: &str, grammar: &CallGrammar) -> Option<(String, usize)> {
+    let brace = text.find('{').filter(|at| *at <= MAX_HEAD)?;
+    let head = FILLERS
+        .iter()
+        .fold(text[..brace].to_owned(), |head, token| head.replace(token, " "));
+    let head = head.replace(['>', '"', '\''], " ");
+    let mut words = head
+        .split_whitespace()
+        .filter(|word| !matches!(*word, "function" | "json"));
+    let (name, id) = (words.next()?, words.next());
+    let name = word(name.trim_start_matches("functions."));
+    // A call id may follow the name.
+    let is_id = |id: &str| id.contains(char::is_numeric) && !id.contains(['<', '=']);
+    if !grammar.has(name) || words.next().is_some() || id.is_some_and(|id| !is_id(id)) {
+        return None;
+    }
+    let (value, bytes) = read_json(&text[brace..])?;
+    Some((call_json(name, value), brace + bytes))
+}
+
+/// GLM: `<tool_call>name <arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`.
+fn argument_tags(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        out.push_str(before);
+        let name = word(after.trim_start());
+        let (inside, end) = match after.find(CLOSE) {
+            Some(end) => (&after[..end], end + CLOSE.len()),
+            None => (after, after.len()),
+        };
+        let arguments = inside.trim_start()[name.len()..].trim_start();
+        match !name.is_empty() && arguments.starts_with("<arg_key>") {
+            true => {
+                out.push_str(&format!("<function={name}>"));
+                for pair in arguments.split("<arg_key>").skip(1) {
+                    let (key, value) = pair.split_once("</arg_key>").unwrap_or((pair, ""));
+                    let value = value.trim_start().trim_start_matches("<arg_value>");
+                    let value = value.split("</arg_value>").next().unwrap_or(value);
+                    out.push_str(&format!("<parameter={}>{value}</parameter>", key.trim()));
+                }
+                out.push_str("</function>");
+                rest = &after[end..];
+            }
+            false => {
+                out.push_str(OPEN);
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+/// Roo: several files in one `read_file` become one call each.
+fn file_lists(text: &str) -> String {
+    const OPEN_READ: &str = "<read_file>";
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once(OPEN_READ) {
+        out.push_str(before);
+        let (inside, next) = after.split_once("</read_file>").unwrap_or((after, ""));
+        match inside.trim_start().starts_with("<args>") {
+            true => {
+                for path in inside.split("<path>").skip(1) {
+                    let path = path.split('<').next().unwrap_or(path);
+                    out.push_str(&format!("{OPEN_READ}<path>{path}</path></read_file>\n"));
+                }
+                rest = next;
+            }
+            false => {
+                out.push_str(OPEN_READ);
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+/// Rewrites lines such as `[read_file(path="a")]`. Without brackets they must be the whole reply or in a block of `tool_code`.
+fn python_calls(text: &str, grammar: &CallGrammar) -> Option<String> {
+    let is_fence = |line: &str| line.trim_start().starts_with("```");
+    let is_marked = text.contains("```tool_code");
+    let lines = || text.lines().filter(|line| !line.trim().is_empty() && !is_fence(line));
+    let is_whole = is_marked || lines().all(|line| python_call(line, grammar).is_some());
+    let mut found = false;
+    let rewritten = text.lines().map(|line| {
+        let is_list = line.trim().starts_with('[') && line.trim().ends_with(']');
+        match python_call(line, grammar).filter(|_| is_whole || is_list) {
+            Some(call) => {
+                found = true;
+                format!("{OPEN}{call}{CLOSE}")
+            }
+            // The parser ignores calls in code blocks.
+            None if is_fence(line) => String::new(),
+            None => line.to_owned(),
+        }
+    });
+    let rewritten: Vec<String> = rewritten.collect();
+    found.then(|| rewritten.join("\n"))
+}
+
+/// Reads a call with named arguments that are literals.
+fn python_call(line: &str, grammar: &CallGrammar) -> Option<String> {
+    let line = line.trim();
+    let line = line
+        .strip_prefix('[')
+        .and_then(|line| line.strip_suffix(']'))
+        .unwrap_or(line);
+    let line = line
+        .strip_prefix("print(")
+        .and_then(|line| line.strip_suffix(')'))
+        .unwrap_or(line);
+    let line = line.trim_start_matches("default_api.").trim_start_matches("functions.");
+    let name = word(line);
+    let arguments = line[name.len()..].strip_prefix('(')?.strip_suffix(')')?;
+    if !grammar.has(name) {
+        return None;
+    }
+    // `key=value` is JSON with bare keys except for the sign.
+    let (mut quote, mut is_escaped) = (None, false);
+    let entries = arguments.chars().map(|letter| {
+        match (quote, letter) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(open), letter) if open == letter => quote = None,
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '=') => return ':',
+            (Some(_), _) | (None, _) => {}
+        }
+        letter
+    });
+    let entries: String = entries.collect();
+    let input = model::json::repair(&format!("{{{entries}}}")).ok()?;
+    input.is_object().then(|| call_json(name, input))
+}
