@@ -59,8 +59,8 @@ const LARGE: u64 = 1 << 20;
 pub(crate) enum VersionSelection {
     /// Versions that only a redo needs.
     Redo,
-    /// Large files.
-    Large,
+    /// The largest files until this many bytes are free.
+    Largest { bytes: u64 },
     /// All.
     All,
 }
@@ -81,28 +81,42 @@ pub(crate) fn forget_versions(
         return Err(unknown_session(session));
     }
     let blobs = blob_files::blob_dir(path);
-    let mut is_original = connection.prepare_cached("SELECT 1 FROM changes WHERE before = ?1")?;
-    let mut size = connection.prepare_cached("SELECT length(bytes) FROM blobs WHERE id = ?1")?;
-    let mut failure = None;
-    own.retain(|id| {
-        let is_selected = match which {
-            VersionSelection::Redo => is_original.exists([blob::key(id)]).map(|original| !original),
-            VersionSelection::Large => match blobs.size(id) {
-                Some(size) => Ok(size > LARGE),
-                None => size
-                    .query_row([blob::key(id)], |row| row.get::<_, i64>(0))
-                    .optional()
-                    .map(|size| size.is_some_and(|size| from_sql(size) > LARGE)),
-            },
-            VersionSelection::All => Ok(true),
-        };
-        is_selected.unwrap_or_else(|error| {
-            failure = Some(error);
-            false
-        })
-    });
-    if let Some(error) = failure {
-        return Err(error.into());
+    match which {
+        VersionSelection::Redo => {
+            let mut is_original = connection.prepare_cached("SELECT 1 FROM changes WHERE before = ?1")?;
+            let mut redo = Vec::new();
+            for id in own {
+                if !is_original.exists([blob::key(&id)])? {
+                    redo.push(id);
+                }
+            }
+            own = redo;
+        }
+        VersionSelection::Largest { bytes } => {
+            let mut stored = connection.prepare_cached("SELECT length(bytes) FROM blobs WHERE id = ?1")?;
+            let mut sized = Vec::new();
+            for id in own {
+                let size = match blobs.size(&id) {
+                    Some(size) => Some(size),
+                    None => stored
+                        .query_row([blob::key(&id)], |row| row.get(0))
+                        .optional()?
+                        .map(from_sql),
+                };
+                sized.extend(size.filter(|size| *size > LARGE).map(|size| (size, id)));
+            }
+            sized.sort_by(|one, other| other.0.cmp(&one.0));
+            let mut free = 0;
+            own = Vec::new();
+            for (size, id) in sized {
+                if free >= bytes {
+                    break;
+                }
+                free += size;
+                own.push(id);
+            }
+        }
+        VersionSelection::All => {}
     }
     for (column, kind) in [("before", "before_kind"), ("after", "after_kind")] {
         // Rows without a kind are files with unknown permissions.

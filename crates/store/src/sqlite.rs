@@ -104,7 +104,7 @@ impl SqliteStore {
     }
 
     /// If file versions exceed the quota, deletes versions until they take at most three quarters of it, of the least
-    /// recently used sessions first: unreferenced ones, then those that only a redo needs, then large files, then all. The
+    /// recently used sessions first: unreferenced ones, then those that only a redo needs, then the largest files, then all. The
     /// small originals of the newest session and all versions of open sessions stay. Returns the remaining bytes.
     pub fn prune(&self, quota: u64) -> BoxFuture<'static, Result<u64, Error>> {
         let shared = Arc::clone(&self.shared);
@@ -117,7 +117,8 @@ impl SqliteStore {
             shared.write(Write::DeleteUnreferenced).await?;
             let mut used = shared.read(prune::used_bytes).await?;
             let sessions = shared.read(|connection, _| prune::sessions_by_age(connection)).await?;
-            for which in [VersionSelection::Redo, VersionSelection::Large, VersionSelection::All] {
+            let largest = VersionSelection::Largest { bytes: 0 };
+            for which in [VersionSelection::Redo, largest, VersionSelection::All] {
                 let is_kept = |session: &SessionId| which == VersionSelection::All && sessions.last() == Some(session);
                 for session in sessions.iter().filter(|session| !is_kept(session)).copied() {
                     if used <= quota / 4 * 3 {
@@ -126,6 +127,12 @@ impl SqliteStore {
                     // An open session may still restore its versions.
                     let Ok(_lease) = shared.leases.take(session) else {
                         continue;
+                    };
+                    let which = match which {
+                        VersionSelection::Largest { .. } => VersionSelection::Largest {
+                            bytes: used - quota / 4 * 3,
+                        },
+                        VersionSelection::Redo | VersionSelection::All => which,
                     };
                     shared.write(Write::ForgetVersions(session, which)).await?;
                     used = shared.read(prune::used_bytes).await?;

@@ -9,12 +9,17 @@ use store::SqliteStore;
 
 /// A session updated at this time, with one changed file.
 async fn session(store: &SqliteStore, at: u64, content: &BlobId) -> SessionId {
+    session_of(store, at, std::slice::from_ref(content)).await
+}
+
+/// A session updated at this time, with these originals of changed files.
+async fn session_of(store: &SqliteStore, at: u64, originals: &[BlobId]) -> SessionId {
     let new = new_session();
     let id = new.id;
     let lease = store.create(new).await.unwrap();
     let first = prompt(None, "x");
     store.append(id, Arc::clone(&first)).await.unwrap();
-    let change = Change {
+    let change = |content: &BlobId| Change {
         path: "a".into(),
         before: Some(FileVersion {
             kind: FileKind::File { mode: Some(0o640) },
@@ -22,7 +27,7 @@ async fn session(store: &SqliteStore, at: u64, content: &BlobId) -> SessionId {
         }),
         after: None,
     };
-    let made = result(first.id, vec![change]);
+    let made = result(first.id, originals.iter().map(change).collect());
     let text = "later".into();
     let last = item(Some(made.id), at, Body::Notice { text });
     store.append(id, made).await.unwrap();
@@ -70,6 +75,22 @@ async fn the_oldest_sessions_lose_their_versions_first_and_open_ones_never() {
     drop(oldest);
     store.delete(sessions[3]).await.unwrap();
     assert_eq!(store.files().contents(), []);
+}
+
+#[tokio::test]
+async fn the_largest_originals_of_the_newest_session_are_deleted_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
+    let megabytes = [2, 4, 3, 0];
+    let contents = megabytes.map(|megabytes| vec![megabytes as u8; (megabytes << 20) + 10]);
+    let originals = contents.map(|content| store.files().put(&content).unwrap().id);
+    session_of(&store, 10_000, &originals).await;
+    store.prune(8 << 20).await.unwrap();
+    let kept = originals.each_ref().map(|id| store.files().has(id));
+    assert_eq!(kept, [true, false, true, true]);
+    store.prune(0).await.unwrap();
+    let kept = originals.each_ref().map(|id| store.files().has(id));
+    assert_eq!(kept, [false, false, false, true]);
 }
 
 #[tokio::test]
