@@ -198,6 +198,7 @@ async fn git_commands_that_delete_history_are_asked_about() {
         "git branch -D topic",
         "git reflog expire --expire=now --all",
         "git gc --prune=now",
+        "git -c gc.pruneExpire=now gc",
         "git -C . branch -d -f topic",
         "git stash clear",
     ] {
@@ -208,6 +209,9 @@ async fn git_commands_that_delete_history_are_asked_about() {
             "{command}: {seen}"
         );
     }
+    fixture.run(&["run: find .git -name topic -delete"]).await;
+    let seen = fixture.server.main_requests().last().unwrap().json().to_string();
+    assert!(seen.contains("Not allowed"), "{seen}");
     git(root, &["rev-parse", "topic"]);
 }
 

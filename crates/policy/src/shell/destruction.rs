@@ -1,6 +1,6 @@
 //! What a line deletes, moves or overwrites, and git commands that delete history for good.
 
-use super::targets::ResolvedTarget;
+use super::targets::{ResolvedTarget, removes_found};
 use super::word::WordPiece;
 use super::{FileTarget, GLOBAL_VALUES, Script, ShellWord, SimpleCommand, TargetSource};
 use crate::paths::ProjectPaths;
@@ -30,7 +30,7 @@ pub fn destroyed_targets(script: &Script, cwd: &Path, project: &ProjectPaths) ->
     }
     for simple in &script.commands {
         match simple.name().as_deref() {
-            Some("find" | "gfind") if has_word(simple, &["-delete", "-exec", "-execdir", "-ok", "-okdir"]) => {
+            Some("find" | "gfind") if removes_found(simple) => {
                 let roots = simple.words.iter().skip(1).take_while(|word| !word.may_be_flag());
                 let roots: Vec<ShellWord> = roots.cloned().collect();
                 let here = vec![ShellWord::text(".")];
@@ -111,11 +111,6 @@ fn split_pattern(word: &ShellWord) -> Option<(String, String)> {
     Some((if text.is_empty() { ".".into() } else { text }, pattern))
 }
 
-fn has_word(simple: &SimpleCommand, wanted: &[&str]) -> bool {
-    let mut words = simple.words.iter().filter_map(ShellWord::plain);
-    words.any(|text| wanted.contains(&text.as_str()))
-}
-
 /// The words of a git command from its subcommand on.
 fn git_words(simple: &SimpleCommand) -> Vec<String> {
     let valued = GLOBAL_VALUES.iter().find(|(name, _)| *name == "git");
@@ -163,7 +158,13 @@ pub(super) fn history_loss(simple: &SimpleCommand) -> Option<String> {
     let subcommand = words.first()?.as_str();
     let is_lost = match (subcommand, second) {
         ("reflog", Some("expire" | "delete")) | ("stash", Some("drop" | "clear")) => true,
-        ("gc", _) => has(None, "--prune") || has(None, "--cruft-expiration"),
+        ("gc", _) => {
+            let sets_expiry = |word: &ShellWord| {
+                let text = word.plain().unwrap_or_default().to_lowercase();
+                text.starts_with("gc.") && text.contains("expire")
+            };
+            has(None, "--prune") || has(None, "--cruft-expiration") || simple.words.iter().any(sets_expiry)
+        }
         ("prune" | "filter-branch" | "filter-repo", _) => !has(Some('n'), "--dry-run"),
         ("repack", _) => {
             has(Some('A'), "--unpack-unreachable")
@@ -235,6 +236,7 @@ mod tests {
             ("git reflog expire --expire=now --all", true),
             ("git reflog", false),
             ("git gc --prune=now", true),
+            ("git -c gc.pruneExpire=now gc", true),
             ("git gc --pr=now", true),
             ("git gc", false),
             ("git -c gc.auto=0 gc --prune=all", true),

@@ -200,6 +200,11 @@ pub(crate) fn written_targets(simple: &SimpleCommand, name: &str) -> Vec<FileTar
                 .skip(usize::from(!scripts_in_options)),
         );
     }
+    // Deletions by `find` elsewhere can be undone.
+    if matches!(name, "find" | "gfind") && removes_found(simple) {
+        let roots = simple.words.iter().skip(1).take_while(|word| !word.may_be_flag());
+        words.extend(roots.filter(|word| is_in_git_dir(word)).cloned());
+    }
     words
         .into_iter()
         .map(|path| FileTarget {
@@ -208,6 +213,17 @@ pub(crate) fn written_targets(simple: &SimpleCommand, name: &str) -> Vec<FileTar
             by: TargetSource::Program,
         })
         .collect()
+}
+
+/// Whether `find` deletes what it finds, or passes it to a command.
+pub(super) fn removes_found(simple: &SimpleCommand) -> bool {
+    let mut words = simple.words.iter().filter_map(ShellWord::plain);
+    words.any(|text| matches!(text.as_str(), "-delete" | "-exec" | "-execdir" | "-ok" | "-okdir"))
+}
+
+fn is_in_git_dir(word: &ShellWord) -> bool {
+    let path = word.plain().unwrap_or_default();
+    path.split('/').any(|part| part == ".git")
 }
 
 /// Whether `sed` edits its input files.
