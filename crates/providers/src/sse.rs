@@ -111,6 +111,8 @@ impl SseParser {
                 }
             }
             b"event" => self.name = Some(text(value)),
+            // Older versions of llama.cpp.
+            b"error" => self.data = Some(format!("{{\"error\":{}}}", text(value))),
             // Comments have an empty field name; `id` and `retry` are ignored.
             _ => {}
         }
@@ -148,7 +150,11 @@ mod tests {
 
     #[test]
     fn events_are_the_same_however_the_bytes_are_split() {
-        let cases: [(&[u8], Vec<SseEvent>); 9] = [
+        let cases: [(&[u8], Vec<SseEvent>); 10] = [
+            (
+                b"error: {\"code\":500}\n\n",
+                vec![event(None, "{\"error\":{\"code\":500}}")],
+            ),
             (b"data: a\n\ndata: b\n\n", vec![event(None, "a"), event(None, "b")]),
             (b"event: x\r\ndata: a\r\n\r\n", vec![event(Some("x"), "a")]),
             (

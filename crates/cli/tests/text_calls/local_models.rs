@@ -121,23 +121,66 @@ async fn a_configured_start_sends_no_request_to_local_servers() {
 
 #[tokio::test]
 async fn a_server_that_rejects_tools_gets_calls_in_text() {
-    let rejected = Fault::BadRequest {
-        message: "registry.ollama.ai/library/gemma:2b does not support tools".into(),
-    };
-    let script = Script::new()
-        .models(["gemma-32b"])
-        .without_side_reply()
-        .turn(Turn::text("<read_file>\n<path>a.txt</path>\n</read_file>").with_fault(rejected, 1))
-        .turn(Turn::text("It says hello."));
-    let server = Server::start(script).await.unwrap();
-    let project = Project::new(&[("a.txt", "hello")]).unwrap();
-    let output = run(unconfigured("OLLAMA_HOST", &server, &project)).await;
-    assert_eq!(output.stdout, "It says hello.\n", "{}", output.stderr);
-    let notice = "ollama/gemma-32b does not support tool calls; switching to tool calls in text";
-    assert!(output.stderr.contains(notice), "{}", output.stderr);
-    let bodies = bodies(&server);
-    let offered: Vec<bool> = bodies.iter().map(|body| body.get("tools").is_some()).collect();
-    assert_eq!(offered, [true, false, false]);
+    for message in [
+        "registry.ollama.ai/library/gemma:2b does not support tools",
+        "`tool calling` is not supported with this model",
+        "Unrecognized request argument supplied: tools",
+        "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+    ] {
+        let rejected = Fault::BadRequest {
+            message: message.into(),
+        };
+        let script = Script::new()
+            .models(["gemma-32b"])
+            .without_side_reply()
+            .turn(Turn::text("<read_file>\n<path>a.txt</path>\n</read_file>").with_fault(rejected, 1))
+            .turn(Turn::text("It says hello."));
+        let server = Server::start(script).await.unwrap();
+        let project = Project::new(&[("a.txt", "hello")]).unwrap();
+        let output = run(unconfigured("OLLAMA_HOST", &server, &project)).await;
+        assert_eq!(output.stdout, "It says hello.\n", "{message}: {}", output.stderr);
+        let notice = "ollama/gemma-32b does not support tool calls; switching to tool calls in text";
+        assert!(output.stderr.contains(notice), "{message}: {}", output.stderr);
+        let bodies = bodies(&server);
+        let offered: Vec<bool> = bodies.iter().map(|body| body.get("tools").is_some()).collect();
+        assert_eq!(offered, [true, false, false], "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_is_cut_if_a_server_rejects_it_without_stating_its_window() {
+    for compact in ["compact=true", "compact=false"] {
+        let overflow = Fault::BadRequest {
+            message: "prompt too long; exceeded max context length by 1204 tokens".into(),
+        };
+        let script = Script::new()
+            .lenient()
+            .order(TurnOrder::Sequence)
+            .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+            .turn(Turn::text("It says hello.").with_fault(overflow, 1));
+        let server = Server::start(script).await.unwrap();
+        let config = format!(
+            "[providers.mine]\nwire = 'openai-chat'\nbase_url = '{}/v1'\n",
+            server.url()
+        );
+        let long = format!("first\n{}last\n", "hello world\n".repeat(6_000));
+        let project = Project::new(&[("config.toml", config.as_str()), ("a.txt", long.as_str())]).unwrap();
+        let output = Hew::new(env!("CARGO_BIN_EXE_hew"))
+            .unwrap()
+            .current_dir(project.root())
+            .env("HEW_CONFIG", project.path("config.toml"))
+            .args(["run", "--no-title", "-m", "mine/unknown", "--set", compact, "go"])
+            .run()
+            .await
+            .unwrap();
+        assert_eq!(output.stdout, "It says hello.\n", "{compact}: {}", output.stderr);
+        let last = bodies(&server).pop().unwrap().to_string();
+        assert!(
+            last.contains("hello world") && last.contains("bytes omitted"),
+            "{compact}: {}",
+            output.stderr
+        );
+    }
 }
 
 #[tokio::test]

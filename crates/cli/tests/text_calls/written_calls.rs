@@ -40,6 +40,33 @@ async fn a_call_written_as_text_is_made_and_the_session_switches_to_text_calls()
             "<read_file>\n<path>a.txt</path>".to_owned(),
         ),
         ("openai/gpt-5.5", format!("```json\n{call}")),
+        (
+            "openai/gpt-5.5",
+            "I look.\n```xml\n<read_file>\n<path>a.txt</path>\n</read_file>\n```\nThen I answer.".to_owned(),
+        ),
+        (
+            "anthropic/claude-sonnet-4-6",
+            "<read_file><args><file><path>a.txt</path></file></args></read_file>".to_owned(),
+        ),
+        // Mistral, DeepSeek, Kimi, GLM, gpt-oss, Llama
+        ("openai/gpt-5.5", "I look.[TOOL_CALLS]read_file[ARGS]{\"path\": \"a.txt\"}".to_owned()),
+        (
+            "openai/gpt-5.5",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{\"path\": \"a.txt\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>".to_owned(),
+        ),
+        (
+            "openai/gpt-5.5",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{\"path\": \"a.txt\"}<|tool_call_end|><|tool_calls_section_end|>".to_owned(),
+        ),
+        (
+            "openai/gpt-5.5",
+            "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a.txt</arg_value>\n</tool_call>".to_owned(),
+        ),
+        (
+            "openai/gpt-5.5",
+            "<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{\"path\": \"a.txt\"}<|call|>".to_owned(),
+        ),
+        ("gemini/gemini-2.5-pro", "<function=read_file>{\"path\": \"a.txt\"}</function>".to_owned()),
     ] {
         let script = Script::new().turn(Turn::text(&text)).turn(Turn::text("Done."));
         let (output, _, server) = run(script, model, &[]).await;
@@ -62,6 +89,16 @@ async fn a_call_written_as_text_is_made_and_the_session_switches_to_text_calls()
 }
 
 #[tokio::test]
+async fn a_written_edit_may_name_its_new_text_content() {
+    let read = "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n```";
+    let edit = "```json\n{\"name\": \"edit_file\", \"arguments\": {\"path\": \"a.txt\", \"old_text\": \"the\", \"content\": \"a\"}}\n```";
+    let script = Script::new().turns([read, edit, "Done."].map(Turn::text));
+    let (output, project, _) = run(script, "openai/gpt-5.5", &[]).await;
+    assert!(output.stdout.ends_with("Done.\n"), "{}", output.stderr);
+    assert_eq!(project.read("a.txt").unwrap(), "a content");
+}
+
+#[tokio::test]
 async fn a_model_that_makes_native_calls_may_quote_a_call() {
     let quote = "The file holds an example:\n```json\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"b.txt\", \"content\": \"x\"}}\n```";
     let script = Script::new()
@@ -73,11 +110,24 @@ async fn a_model_that_makes_native_calls_may_quote_a_call() {
 }
 
 #[tokio::test]
+async fn a_model_that_makes_native_calls_may_end_its_reply_with_a_call_in_tags() {
+    let call = "Now I write.\n<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"b.txt\", \"content\": \"x\"}}\n</tool_call>";
+    let script = Script::new()
+        .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
+        .turn(Turn::text(call))
+        .turn(Turn::text("Done."));
+    let (output, project, _) = run(script, "openai/gpt-5.5", &[]).await;
+    assert!(output.stdout.ends_with("Done.\n"), "{}", output.stderr);
+    assert!(project.path("b.txt").exists());
+}
+
+#[tokio::test]
 async fn a_reply_that_only_looks_like_a_call_never_ends_a_run_successfully() {
     for text in [
         "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a",
         "<tool_call>\nread a.txt\n</tool_call>",
         "<read_file>a.txt</read_file>",
+        "I look.\n<read_file>\n<path>a.txt\n\nThen I answer.",
         "{\"name\": \"read_file\", \"arguments\": path a.txt}",
     ] {
         for protocol in ["native", "xml"] {

@@ -186,6 +186,11 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
         }
         _ => {}
     }
+    // Small models name the new text like the content of a file.
+    let has = |fields: &[&str]| fields.iter().any(|name| input.contains_key(*name));
+    if has(&OLD_TEXT_FIELDS) && !has(&NEW_TEXT_FIELDS) {
+        arguments::rename(input, &["content", "new_content", "replacement", "replace"], "new_text");
+    }
     arguments::rename(input, &["replacements"], "edits");
     wrap_anchored_edit(input);
     for edit in input
