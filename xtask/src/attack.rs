@@ -75,6 +75,18 @@ const SUITES: &[AttackSuite] = &[
         filters: &["denied_files::"],
     },
     AttackSuite {
+        area: "sessions: git, servers, hooks, hidden files, hew's files",
+        package: "cli",
+        test: "sandbox_attacks",
+        filters: &[],
+    },
+    AttackSuite {
+        area: "hew serve: tokens, hosts, paths",
+        package: "cli",
+        test: "serve",
+        filters: &["attacks::"],
+    },
+    AttackSuite {
         area: "leaks: variables and keys",
         package: "cli",
         test: "security",
@@ -228,6 +240,9 @@ fn attack(root: &Path, suite: &AttackSuite, program: &Path, user: AttackUser, is
         AttackUser::Nobody => {
             let given = Command::new("chown").arg("65534:65534").arg(&home).status();
             given.context("cannot run chown")?;
+            // The tests create projects there, outside of the temporary directories.
+            let shared = Command::new("chmod").arg("1777").arg(root.join("target/tmp")).status();
+            shared.context("cannot run chmod")?;
             let mut command = Command::new("setpriv");
             command
                 .args(["--reuid=65534", "--regid=65534", "--clear-groups"])

@@ -304,6 +304,146 @@ async fn nothing_that_git_runs_later_can_be_changed() {
     assert!(!project.path("pwned").exists() && !project.path("nested/pwned").exists());
 }
 
+/// What a program could add to a repository, or to what its configuration names, so that git runs it later.
+#[tokio::test]
+async fn additions_to_repositories_run_nothing_later() {
+    let home = home("");
+    let mark = home.path().join("pwned").display().to_string();
+    let project = Project::new(&[
+        ("a.txt", "a"),
+        ("first.inc", "[include]\n\tpath = second.inc\n"),
+        ("second.inc", ""),
+    ]);
+    let project = project.unwrap();
+    let root = project.root();
+    git(root, &["init", "-q", "-b", "main"]);
+    git(root, &["add", "a.txt"]);
+    git(root, &["commit", "-qm", "one"]);
+    git(root, &["worktree", "add", "-q", "tree"]);
+    git(root, &["init", "-q", "--bare", "old.git"]);
+    for (key, value) in [
+        ("core.hooksPath", "missing/hooks"),
+        ("include.path", "../first.inc"),
+        ("includeIf.gitdir:**.path", "../cfg/later.inc"),
+        ("filter.z.clean", "python3 tools/missing.py"),
+    ] {
+        git(root, &["config", key, value]);
+    }
+    let evil = format!("printf '[core]\\n\\tfsmonitor = touch {mark}\\n'");
+    let own = "cp -r .git/HEAD .git/objects .git/refs";
+    let attempts = [
+        format!(
+            "mkdir -p .git/modules/q; {own} .git/modules/q/; {evil} > .git/modules/q/config; mkdir q; echo 'gitdir: ../.git/modules/q' > q/.git"
+        ),
+        format!(
+            "git worktree add -q new; mkdir e; {own} e/; {evil} > e/config; echo $PWD/e > .git/worktrees/new/commondir"
+        ),
+        format!(
+            "mkdir -p .git/worktrees/own; {own} .git/worktrees/own/; {evil} > .git/worktrees/own/config; mkdir o; echo 'gitdir: ../.git/worktrees/own' > o/.git"
+        ),
+        format!(
+            "mkdir -p .git/worktrees/tree/rebase-merge; printf 'exec touch {mark}\\n' > .git/worktrees/tree/rebase-merge/git-rebase-todo"
+        ),
+        format!(
+            "mkdir -p missing/hooks; printf '#!/bin/sh\\ntouch {mark}' > missing/hooks/pre-commit; chmod +x missing/hooks/pre-commit"
+        ),
+        format!("{evil} >> second.inc; mkdir -p cfg; {evil} > cfg/later.inc"),
+        "mkdir -p tools; echo evil > tools/missing.py".to_owned(),
+        format!("{evil} >> old.git/config; echo evil > old.git/hooks/post-update"),
+        format!("git init -q --bare new.git; {evil} >> new.git/config; echo evil > new.git/hooks/post-update"),
+        format!(
+            "mkdir linked; echo 'ref: refs/heads/main' > linked/HEAD; echo $PWD/e > linked/commondir; {evil} > linked/config"
+        ),
+    ];
+    let lines: Vec<&str> = attempts.iter().map(String::as_str).collect();
+    println!("attack: tried {}", lines.len());
+    let (seen, output) = run(home.path(), &project, &lines).await;
+    for folder in ["", "tree", "new", "q", "o", "old.git", "new.git", "linked"] {
+        for args in [["status"], ["log"]] {
+            // Some of them are no repositories any more.
+            drop(Command::new("git").args(args).current_dir(root.join(folder)).output());
+        }
+    }
+    assert!(!Path::new(&mark).exists(), "{seen:#?} {}", output.stderr);
+    for missing in [
+        "missing/hooks/pre-commit",
+        "cfg/later.inc",
+        "tools/missing.py",
+        "old.git/hooks/post-update",
+        "new.git/hooks/post-update",
+        "linked/commondir",
+        "q/.git",
+    ] {
+        assert!(
+            !project.path(missing).exists(),
+            "{missing}: {seen:#?} {}",
+            output.stderr
+        );
+    }
+    let todo = project
+        .read(".git/worktrees/tree/rebase-merge/git-rebase-todo")
+        .unwrap();
+    assert!(todo.starts_with("# blocked: exec"), "{todo}");
+}
+
+/// A repository that a job, a hook or a server creates is disarmed like that of a command.
+#[tokio::test]
+async fn repositories_of_all_confined_processes_are_disarmed() {
+    let arm = "git init -q $1 && printf '[core]\\n\\tfsmonitor = ./evil\\n' >> $1/.git/config; touch $1/made\n";
+    let home = home(
+        "[[hooks]]\nevent = 'SessionStart'\ncommand = 'sh arm.sh hook'\n\
+         [mcp.a]\ncommand = 'sh'\nargs = ['-c', 'sh arm.sh server; cat']\n",
+    );
+    let project = Project::new(&[("arm.sh", arm)]).unwrap();
+    let wait = "for i in $(seq 600); do test -e job/made -a -e server/made && break; sleep 0.1; done";
+    let calls = [
+        (
+            "terminal",
+            json!({"command": "sh arm.sh job; sleep 600", "background": true}),
+        ),
+        ("terminal", json!({"command": wait})),
+        (
+            "terminal",
+            json!({"command": "sh arm.sh last; sleep 600", "background": true}),
+        ),
+        ("terminal", json!({"command": wait.replace("job", "last")})),
+    ];
+    let (seen, output) = run_at(home.path(), project.root(), &calls, &[]).await;
+    for name in ["hook", "server", "job", "last"] {
+        let config = project.read(&format!("{name}/.git/config")).unwrap();
+        assert!(!config.contains("evil"), "{name}: {config} {seen:?} {}", output.stderr);
+    }
+}
+
+#[tokio::test]
+async fn rules_files_in_subdirectories_are_protected_from_commands() {
+    let home = home("");
+    let project = Project::new(&[("sub/AGENTS.md", "mine"), ("deep/a/CLAUDE.md", "mine"), ("b/y", "")]).unwrap();
+    let lines = [
+        "echo evil >> sub/AGENTS.md; rm sub/AGENTS.md; mv b/y sub/AGENTS.md",
+        "echo evil > b/AGENTS.md; ln -s y b/.cursorrules; mkdir -p b/.github; echo evil > b/.github/copilot-instructions.md",
+        "ln -s AGENTS.md b/link; echo evil > b/link; mkdir b/.clinerules; python3 -c \"open('b/GEMINI.md', 'w')\"",
+        "mv deep deep2; mkdir -p deep/a; echo evil > deep/a/CLAUDE.md",
+        // Packages contain such files; moving one out of them is reverted.
+        "mkdir -p node_modules/p; echo theirs > node_modules/p/AGENTS.md; cp -r node_modules/p node_modules/r; mv node_modules/p q",
+    ];
+    println!("attack: tried {}", lines.len());
+    let (seen, _) = run(home.path(), &project, &lines).await;
+    assert_eq!(project.read("sub/AGENTS.md").unwrap(), "mine");
+    assert_eq!(project.read("node_modules/r/AGENTS.md").unwrap(), "theirs\n");
+    for name in [
+        "b/AGENTS.md",
+        "b/.cursorrules",
+        "b/.github/copilot-instructions.md",
+        "b/.clinerules",
+        "b/GEMINI.md",
+        "deep/a/CLAUDE.md",
+        "q/AGENTS.md",
+    ] {
+        assert!(!project.path(name).exists(), "{name}: {seen:#?}");
+    }
+}
+
 #[tokio::test]
 async fn ordinary_git_work_succeeds_next_to_hidden_files() {
     let home = home("");
@@ -368,10 +508,15 @@ async fn the_files_of_hew_are_outside_of_every_project() {
         ),
         ("read_file", json!({"path": "notes.txt"})),
     ];
-    for root in [home.path().to_path_buf(), home.path().join(".config")] {
-        let prefix = |path: &str| match root.ends_with(".config") {
-            true => path.replace(".config/", "").replace(".local", "../.local"),
-            false => path.to_owned(),
+    let data = home.path().join(".local/share/hew");
+    std::fs::create_dir_all(&data).unwrap();
+    for root in [home.path().to_path_buf(), home.path().join(".config"), data] {
+        let prefix = |path: &str| match root.file_name().and_then(|name| name.to_str()) {
+            Some(".config") => path.replace(".config/", "").replace(".local", "../.local"),
+            Some("hew") => path
+                .replace(".local/share/hew/", "")
+                .replace(".config", "../../../.config"),
+            Some(_) | None => path.to_owned(),
         };
         let calls: Vec<(&str, Value)> = calls
             .iter()

@@ -31,6 +31,7 @@ pub use documentation::markdown_table;
 pub use duration::HumanDuration;
 pub use edit::{KeyRemoval, list, remove, set};
 pub use key::{ConfigKey, ProjectAccess};
+pub(crate) use layer::read_text;
 pub use layer::{ConfigLayer, ConfigOrigin, ConfigValue, insert, parse_key_path};
 pub use permissions::{ApprovalConfig, HookConfig, PermissionsConfig, ProfileConfig};
 pub use predict::PredictConfig;

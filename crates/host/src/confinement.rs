@@ -54,6 +54,7 @@ pub(crate) fn load(
         permissions,
         !config.protected.is_empty(),
         git_user_configs(env),
+        paths::home_dir(env),
     );
     let mut warnings = scan.warnings();
     warnings.extend(too_many_paths("read-only", &read_only));
@@ -140,6 +141,9 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     roots.extend(go_cache_dir(env, root).filter(|folder| create_private_dir(folder)));
     let own_config = paths::user_config_file(env).ok();
     let own_data = paths::data_dir(env).ok();
+    let own_folders = paths::private_folders(env);
+    // If hew was started in one of its own directories, commands write nothing there.
+    roots.retain(|root| !own_folders.iter().any(|folder| root.starts_with(folder)));
     let confinement = Confinement::new(ConfinementLevel::Workspace, roots);
     let writable = |path: &Path| {
         confinement
@@ -150,14 +154,17 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     };
     let contains_root = |path: &Path| confinement.roots.iter().any(|root| root.starts_with(path));
     // In a writable directory they would be writable, and if they did not exist they could be created.
-    let own_folders = paths::private_folders(env);
     for folder in own_folders.iter().filter(|folder| writable(folder)) {
         // If it cannot be created, no command can create it either.
         create_private_dir(folder);
     }
     protected.extend(own_folders);
-    protected.extend(own_config.clone());
-    protected.extend(paths::keys_file(env));
+    protected.extend(
+        [own_config.clone(), paths::keys_file(env).ok()]
+            .into_iter()
+            .flatten()
+            .map(paths::resolved),
+    );
     // A command that runs when it is created would see it.
     let composer = own_data
         .iter()

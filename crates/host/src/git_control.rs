@@ -4,6 +4,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The maximum number of configuration files that include each other.
+const MAX_CONFIGS: usize = 100;
+/// What separates paths from other text in a command line.
+const SEPARATORS: [char; 16] = [
+    ' ', '\t', '!', '"', '\'', ';', '(', ')', '{', '}', '&', '|', '<', '>', '=', '$',
+];
 /// Larger files are not configurations.
 const MAX_BYTES: u64 = 1024 * 1024;
 /// The extension of files that a command must not have created.
@@ -42,34 +48,84 @@ const HARMFUL_ENDINGS: [&str; 4] = [".uploadpack", ".receivepack", ".vcs", ".sig
 const PLAIN_CONFIG: &str =
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
 
+/// What a command may change in a repository only so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RepositoryState {
+    /// The commands of prepared rebases.
+    commands: BTreeSet<String>,
+    /// The directories of linked worktrees.
+    worktrees: BTreeSet<PathBuf>,
+}
+
 /// The files and directories in the working tree that a repository's configuration refers to, such as the directory of
-/// its hooks.
-pub(crate) fn referenced_paths(top: &Path, git: &Path, user_configs: &[PathBuf]) -> Vec<PathBuf> {
-    let own = [git.join("config"), git.join("config.worktree")];
-    let mut paths = BTreeSet::new();
-    for file in own.iter().chain(user_configs) {
-        for (key, value) in entries(&read(file)) {
+/// its hooks. Missing ones are included if they are certainly paths.
+pub(crate) fn referenced_paths(top: &Path, git: &Path, user_configs: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
+    let mut pending = vec![git.join("config"), git.join("config.worktree")];
+    pending.extend_from_slice(user_configs);
+    let (mut seen, mut paths) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(file) = pending.pop() {
+        if seen.len() >= MAX_CONFIGS || !seen.insert(file.clone()) {
+            continue;
+        }
+        for (key, value) in entries(&read(&file)) {
             if is_harmless(&key) || key == "core.worktree" || key.ends_with(".url") {
                 continue;
             }
-            let base = match key.starts_with("include") {
+            let is_include = key.starts_with("include");
+            let is_path = is_include || key == "core.hookspath";
+            let base = match is_include {
                 true => file.parent().unwrap_or(top),
                 false => top,
             };
-            let words = value
-                .split_whitespace()
-                .map(|word| word.trim_matches(['!', '"', '\'', ';', '(', ')']));
-            for path in words.filter(|word| !word.is_empty()).map(|word| base.join(word)) {
-                let Ok(real) = path.canonicalize() else { continue };
-                // All of the working tree, or the git directory, would be read-only.
-                let is_part = real.starts_with(top) && !top.starts_with(&real) && !git.starts_with(&real);
-                if is_part && !real.starts_with(git) {
-                    paths.insert(path);
+            let words: Vec<&str> = match is_path {
+                true => vec![value.trim_matches('"')],
+                false => value.split(SEPARATORS).collect(),
+            };
+            for word in words.into_iter().filter(|word| !word.is_empty()) {
+                let Some(path) = word_path(word, base, home).and_then(|path| resolve(&path)) else {
+                    continue;
+                };
+                let real = path.canonicalize().ok();
+                if let Some(real) = real.as_ref().filter(|_| is_include) {
+                    pending.push(real.clone());
                 }
+                let is_certain = real.is_some() || is_path || word.trim_start_matches('/').contains('/');
+                // All of the working tree, or the git directory, would be read-only.
+                let is_part = |path: &PathBuf| {
+                    path.starts_with(top) && !top.starts_with(path) && !git.starts_with(path) && !path.starts_with(git)
+                };
+                let found = [Some(path), real].into_iter().flatten();
+                paths.extend(found.filter(|path| is_certain && is_part(path)));
             }
         }
     }
     paths.into_iter().collect()
+}
+
+/// The path that a word of a configuration denotes.
+fn word_path(word: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    if let Some(rest) = word.strip_prefix("~/") {
+        return Some(home?.join(rest));
+    }
+    let path = Path::new(word);
+    match path.is_absolute() && !path.exists() && !path.starts_with(base) {
+        // The rest of something like `$(git rev-parse --show-toplevel)/x`.
+        true => Some(base.join(word.trim_start_matches('/'))),
+        false => Some(base.join(path)),
+    }
+}
+
+/// The path with a canonical parent. The last components need not exist.
+fn resolve(path: &Path) -> Option<PathBuf> {
+    let mut missing = Vec::new();
+    for above in path.ancestors().skip(1) {
+        missing.push(path.strip_prefix(above).ok()?.iter().next()?);
+        if let Ok(mut real) = above.canonicalize() {
+            real.extend(missing.iter().rev());
+            return Some(real);
+        }
+    }
+    None
 }
 
 /// Disarms a repository that a command has created: its hooks and a configuration that runs programs get another name,
@@ -93,11 +149,32 @@ pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf
         changed.extend((!target.is_some_and(|target| is_part(&target)) && block(git)).then(|| git.to_owned()));
         return changed;
     }
+    disarm_directory(git, &mut changed);
+    changed.extend(disarm_worktrees(git, &BTreeSet::new()));
+    // The repositories of submodules.
+    let mut pending = folders(&git.join("modules"));
+    while let Some(folder) = pending.pop() {
+        let is_repository = folder.join("HEAD").symlink_metadata().is_ok();
+        pending.extend(folders(&folder).into_iter().filter(|_| !is_repository));
+        if is_repository {
+            disarm_directory(&folder, &mut changed);
+            pending.extend(folders(&folder.join("modules")));
+        }
+    }
+    changed
+}
+
+/// Disarms a git directory.
+fn disarm_directory(git: &Path, changed: &mut Vec<PathBuf>) {
     let config = git.join("config");
     let is_armed = |file: &Path| entries(&read(file)).iter().any(|(key, _)| !is_harmless(key));
     if config.is_symlink() || is_armed(&config) {
         changed.extend(block(&config).then(|| config.clone()));
-        drop(std::fs::write(&config, PLAIN_CONFIG));
+        let plain = match git.ends_with(".git") {
+            true => PLAIN_CONFIG.to_owned(),
+            false => PLAIN_CONFIG.replace("bare = false", "bare = true"),
+        };
+        drop(std::fs::write(&config, plain));
     }
     for name in ["config.worktree", "commondir"] {
         let file = git.join(name);
@@ -115,28 +192,79 @@ pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf
             .is_none_or(|extension| extension != "sample" && extension != BLOCKED)
     });
     changed.extend(armed.filter(|path| block(path)));
+}
+
+/// Disarms linked worktrees, except known ones: each must refer to its repository and have no settings of its own.
+fn disarm_worktrees(git: &Path, known: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let mut changed = Vec::new();
+    for tree in folders(&git.join("worktrees")) {
+        if known.contains(&tree) || tree.extension().is_some_and(|extension| extension == BLOCKED) {
+            continue;
+        }
+        let common = tree.join("commondir");
+        let target = (!common.is_symlink()).then(|| tree.join(read(&common).trim()));
+        let is_own = target.is_some_and(|target| target.canonicalize().ok() == git.canonicalize().ok());
+        if !is_own && block(&tree) {
+            changed.push(tree);
+            continue;
+        }
+        let settings = ["config.worktree", "modules"].map(|name| tree.join(name));
+        changed.extend(settings.into_iter().filter(|path| block(path)));
+    }
     changed
 }
 
-/// The commands of a prepared rebase.
-pub(crate) fn rebase_commands(git: &Path) -> BTreeSet<String> {
-    let text = read(&git.join("rebase-merge/git-rebase-todo"));
-    text.lines().filter(|line| is_exec(line)).map(str::to_owned).collect()
+/// The directories in a directory, without links.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).collect()
 }
 
-/// Disables the commands of a prepared rebase, except those that were there before. Returns whether there were any.
-pub(crate) fn disarm_rebase(git: &Path, before: &BTreeSet<String>) -> bool {
-    let file = git.join("rebase-merge/git-rebase-todo");
-    let text = read(&file);
-    let is_new = |line: &str| is_exec(line) && !before.contains(line);
-    if !text.lines().any(is_new) {
-        return false;
+/// The files with prepared rebases: of the repository and its linked worktrees.
+fn rebase_files(git: &Path) -> impl Iterator<Item = PathBuf> {
+    let trees = folders(&git.join("worktrees"));
+    let places = [git.to_owned()].into_iter().chain(trees);
+    places.map(|place| place.join("rebase-merge/git-rebase-todo"))
+}
+
+impl RepositoryState {
+    /// The state of a repository now.
+    pub(crate) fn new(git: &Path) -> Self {
+        let texts = rebase_files(git).map(|file| read(&file));
+        let commands = texts.flat_map(|text| {
+            let commands = text.lines().filter(|line| is_exec(line)).map(str::to_owned);
+            commands.collect::<Vec<String>>()
+        });
+        Self {
+            commands: commands.collect(),
+            worktrees: folders(&git.join("worktrees")).into_iter().collect(),
+        }
     }
-    let lines = text.lines().map(|line| match is_new(line) {
-        true => format!("# blocked: {line}\n"),
-        false => format!("{line}\n"),
-    });
-    std::fs::write(&file, lines.collect::<String>()).is_ok()
+
+    /// Disarms what was added to the repository since: linked worktrees and commands of prepared rebases. Returns the
+    /// changed paths.
+    pub(crate) fn disarm_additions(&self, git: &Path) -> Vec<PathBuf> {
+        let mut changed = disarm_worktrees(git, &self.worktrees);
+        changed.extend(rebase_files(git).filter(|file| self.disarm_rebase(file)));
+        changed
+    }
+
+    /// Disables the commands of a prepared rebase, except those that were there before. Returns whether there were any.
+    fn disarm_rebase(&self, file: &Path) -> bool {
+        let text = read(file);
+        let is_new = |line: &str| is_exec(line) && !self.commands.contains(line);
+        if !text.lines().any(is_new) {
+            return false;
+        }
+        let lines = text.lines().map(|line| match is_new(line) {
+            true => format!("# blocked: {line}\n"),
+            false => format!("{line}\n"),
+        });
+        let lines: String = lines.collect();
+        // A link would redirect the write.
+        block(file) && std::fs::write(file, lines).is_ok()
+    }
 }
 
 fn is_exec(line: &str) -> bool {
@@ -144,7 +272,7 @@ fn is_exec(line: &str) -> bool {
 }
 
 /// Renames a path so that it has no effect.
-fn block(path: &Path) -> bool {
+pub(crate) fn block(path: &Path) -> bool {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
     name.push(BLOCKED);
@@ -264,14 +392,31 @@ mod tests {
         let (git, todo) = (temp.path(), temp.path().join("rebase-merge/git-rebase-todo"));
         fs::create_dir_all(todo.parent().unwrap()).unwrap();
         fs::write(&todo, "pick a\nexec mine\n").unwrap();
-        let before = rebase_commands(git);
-        assert!(!disarm_rebase(git, &before));
+        let before = RepositoryState::new(git);
+        assert!(before.disarm_additions(git).is_empty());
         fs::write(&todo, "pick a\nexec mine\nx evil\n").unwrap();
-        assert!(disarm_rebase(git, &before));
+        assert_eq!(before.disarm_additions(git), [todo.clone()]);
         assert_eq!(
             fs::read_to_string(&todo).unwrap(),
             "pick a\nexec mine\n# blocked: x evil\n"
         );
+    }
+
+    #[test]
+    fn new_worktrees_must_refer_to_their_repository() {
+        let temp = tempfile::tempdir().unwrap();
+        let git = temp.path();
+        let before = RepositoryState::new(git);
+        for (name, common) in [("own", "../.."), ("other", "/elsewhere"), ("none", "")] {
+            fs::create_dir_all(git.join("worktrees").join(name)).unwrap();
+            if !common.is_empty() {
+                fs::write(git.join("worktrees").join(name).join("commondir"), common).unwrap();
+            }
+        }
+        let mut changed = before.disarm_additions(git);
+        changed.sort();
+        assert_eq!(changed, ["none", "other"].map(|name| git.join("worktrees").join(name)));
+        assert!(before.disarm_additions(git).is_empty());
     }
 
     #[test]
@@ -285,16 +430,13 @@ mod tests {
         fs::write(top.join("tools/clean.sh"), "").unwrap();
         fs::write(top.join("extra"), "").unwrap();
         let config = "[core]\n\thooksPath = .githooks\n\tworktree = ..\n[filter \"x\"]\n\tclean = \"tools/clean.sh --x\"\n\
-            [include]\n\tpath = ../extra\n[alias]\n\ta = log .\n";
+            [include]\n\tpath = ../extra\n[alias]\n\ta = log .\n\tst = status\n\tx = !sh $(pwd)/later/x.sh\n";
         fs::write(git.join("config"), config).unwrap();
-        let found: Vec<PathBuf> = referenced_paths(&top, &git, &[]);
-        let real: Vec<PathBuf> = found.iter().map(|path| path.canonicalize().unwrap()).collect();
+        fs::write(top.join("extra"), "[include]\n\tpath = missing/more\n").unwrap();
+        let found = referenced_paths(&top, &git, &[], None);
         assert_eq!(
-            real.iter().collect::<BTreeSet<_>>(),
-            [".githooks", "extra", "tools/clean.sh"]
-                .map(|name| top.join(name))
-                .iter()
-                .collect()
+            found,
+            [".githooks", "extra", "later/x.sh", "missing/more", "tools/clean.sh"].map(|name| top.join(name))
         );
     }
 }

@@ -1,8 +1,10 @@
 //! Finds hidden and protected paths in a project before each command, and reverts new repositories after it.
 
 use crate::git_control;
+use crate::git_control::RepositoryState;
+use policy::project_files::{AGENT_RULES, LOCAL_RULES, SHARED_RULES};
 use policy::{Permissions, ProjectPaths, ProtectedPaths};
-use sandbox::{AccessScan, ScannedPaths, repository_control_paths};
+use sandbox::{AccessScan, ScannedPaths, git_control_paths, is_generated, repository_control_paths};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +14,8 @@ use workspace::{PathCover, ScanStep, TreeScan, Workspace};
 pub(crate) const MAX_HIDDEN: usize = 1_000;
 /// The maximum number of protected paths; beyond it, whole directories are protected.
 pub(crate) const MAX_PROTECTED: usize = 500;
-/// Directories of installed packages and build results. Repositories in them are not searched for unless files are
-/// hidden.
-const GENERATED_FOLDERS: [&str; 6] = ["node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
+/// The maximum number of rules files in subdirectories that are read-only.
+const MAX_RULES: usize = 2_000;
 
 /// Searches all directories of a project.
 pub(crate) struct ProjectScan {
@@ -25,21 +26,28 @@ pub(crate) struct ProjectScan {
     hides_files: bool,
     /// The user's git configuration, which may refer to files of the project.
     user_configs: Vec<PathBuf>,
+    home: Option<PathBuf>,
     state: Mutex<ScanState>,
 }
 
 #[derive(Default)]
 struct ScanState {
     tree: TreeScan,
-    /// The git directories before the last command, with the commands of prepared rebases.
-    repositories: BTreeMap<PathBuf, BTreeSet<String>>,
+    /// The running processes.
+    running: usize,
+    /// The git directories when no process was running, and those that processes created since.
+    repositories: BTreeMap<PathBuf, RepositoryState>,
+    /// The rules files in subdirectories before the last process.
+    rules: BTreeSet<PathBuf>,
 }
 
 /// The paths that were found.
 struct FoundPaths {
     hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
-    /// `.git` of each working tree.
+    /// Rules files in subdirectories.
+    rules: Vec<PathBuf>,
+    /// `.git` of each working tree, and bare repositories.
     repositories: Vec<PathBuf>,
 }
 
@@ -49,6 +57,7 @@ impl ProjectScan {
         permissions: &Permissions,
         has_protected: bool,
         user_configs: Vec<PathBuf>,
+        home: Option<PathBuf>,
     ) -> Self {
         let roots = [workspace.root()]
             .into_iter()
@@ -59,6 +68,7 @@ impl ProjectScan {
             protected: has_protected.then(|| (Arc::clone(&permissions.protected), Arc::clone(&permissions.project))),
             hides_files: !permissions.ignore.is_empty() || permissions.denies_files().0,
             user_configs,
+            home,
             state: Mutex::default(),
         }
     }
@@ -93,7 +103,10 @@ impl ProjectScan {
             {
                 return ScanStep::Protected;
             }
-            match is_folder && !self.hides_files && self.protected.is_none() && GENERATED_FOLDERS.contains(&name) {
+            if self.is_nested_rules(path) {
+                return ScanStep::Rules;
+            }
+            match is_folder && !self.hides_files && self.protected.is_none() && is_generated(Path::new(name)) {
                 true => ScanStep::Skip,
                 false => ScanStep::Enter,
             }
@@ -109,18 +122,61 @@ impl ProjectScan {
         Ok(FoundPaths {
             hidden: of(ScanStep::Hidden),
             protected: of(ScanStep::Protected),
+            rules: of(ScanStep::Rules),
             repositories: of(ScanStep::Repository),
         })
     }
 
-    /// The paths in a working tree that make git run programs.
+    /// Whether hew reads this path as rules of a subdirectory. Those of the project's directory are protected anyway.
+    fn is_nested_rules(&self, path: &Path) -> bool {
+        let inner = self.roots.iter().find_map(|root| path.strip_prefix(root).ok());
+        inner.is_some_and(|inner| {
+            let is_rules = |name: &&str| inner.ends_with(name) && inner != Path::new(name);
+            rules_names().any(|name| is_rules(&name)) && !is_generated(inner)
+        })
+    }
+
+    /// The paths in a working tree or a bare repository that make git run programs.
     fn git_paths(&self, git: &Path) -> Vec<PathBuf> {
-        let Some(top) = git.parent() else { return Vec::new() };
+        let Some(top) = git.parent().filter(|_| git.ends_with(".git")) else {
+            return git_control_paths(git);
+        };
         let mut paths = repository_control_paths(top);
         if git.is_dir() {
-            paths.extend(git_control::referenced_paths(top, git, &self.user_configs));
+            paths.extend(git_control::referenced_paths(
+                top,
+                git,
+                &self.user_configs,
+                self.home.as_deref(),
+            ));
         }
         paths
+    }
+}
+
+/// The names of rules files that apply to a directory.
+fn rules_names() -> impl Iterator<Item = &'static str> {
+    [SHARED_RULES, AGENT_RULES, LOCAL_RULES].into_iter().flatten().copied()
+}
+
+impl ScanState {
+    /// Disarms what processes have added to repositories, and new repositories. Returns the changed paths.
+    fn disarm(&mut self, repositories: &[PathBuf]) -> Vec<PathBuf> {
+        let mut changed = Vec::new();
+        for git in repositories {
+            match self.repositories.get(git) {
+                Some(before) => changed.extend(before.disarm_additions(git)),
+                None => changed.extend(git_control::disarm(git, self.repositories.keys())),
+            }
+        }
+        self.note(repositories);
+        changed
+    }
+
+    /// Notes the current state of repositories.
+    fn note(&mut self, repositories: &[PathBuf]) {
+        let states = repositories.iter().map(|git| (git.clone(), RepositoryState::new(git)));
+        self.repositories.extend(states);
     }
 }
 
@@ -137,37 +193,45 @@ impl AccessScan for ProjectScan {
                 )),
             }
         };
-        let rebases = |git: &PathBuf| (git.clone(), git_control::rebase_commands(git));
-        state.repositories = found.repositories.iter().map(rebases).collect();
+        match state.running {
+            0 => {
+                state.repositories.clear();
+                state.note(&found.repositories);
+            }
+            // Another process may have created a repository, which must not count as the user's.
+            _ => drop(state.disarm(&found.repositories)),
+        }
+        state.rules = found.rules.iter().cloned().collect();
         let mut protected = cover(found.protected, MAX_PROTECTED, "protected")?;
         protected.extend(found.repositories.iter().flat_map(|git| self.git_paths(git)));
+        let names = self
+            .roots
+            .iter()
+            .flat_map(|root| rules_names().map(|name| (root.clone(), name.into())));
         Ok(ScannedPaths {
             hidden: cover(found.hidden, MAX_HIDDEN, "hidden")?,
             protected,
+            read_only: found.rules.into_iter().take(MAX_RULES).collect(),
+            uncreatable: names.collect(),
         })
+    }
+
+    fn begin(&self) {
+        self.state().running += 1;
     }
 
     fn after(&self) -> Vec<PathBuf> {
         let mut state = self.state();
+        state.running = state.running.saturating_sub(1);
         let Ok(found) = self.find(&mut state) else {
             return Vec::new();
         };
-        let mut reverted = Vec::new();
-        for git in &found.repositories {
-            match state.repositories.get(git) {
-                Some(before) => {
-                    let todo = git.join("rebase-merge/git-rebase-todo");
-                    reverted.extend(git_control::disarm_rebase(git, before).then_some(todo));
-                }
-                None => reverted.extend(git_control::disarm(git, state.repositories.keys())),
-            }
+        let mut reverted = state.disarm(&found.repositories);
+        // While another process runs, the user may have approved a new file.
+        if state.running == 0 {
+            let new = found.rules.into_iter().filter(|path| !state.rules.contains(path));
+            reverted.extend(new.filter(|path| git_control::block(path)));
         }
-        state.repositories.extend(
-            found
-                .repositories
-                .iter()
-                .map(|git| (git.clone(), git_control::rebase_commands(git))),
-        );
         reverted
     }
 }

@@ -42,7 +42,18 @@ pub(crate) fn private_paths(env: &ProcessEnv) -> Vec<PathBuf> {
 pub(crate) fn private_folders(env: &ProcessEnv) -> Vec<PathBuf> {
     let config = user_config_file(env).ok().filter(|_| env.get("HEW_CONFIG").is_none());
     let config = config.and_then(|file| Some(file.parent()?.to_path_buf()));
-    config.into_iter().chain(data_dir(env)).collect()
+    config.into_iter().chain(data_dir(env)).map(resolved).collect()
+}
+
+/// The path without links, as far as it exists.
+pub(crate) fn resolved(path: PathBuf) -> PathBuf {
+    let existing = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match existing.and_then(|(above, real)| Some((real, path.strip_prefix(above).ok()?))) {
+        Some((real, rest)) => real.join(rest),
+        None => path,
+    }
 }
 
 /// The cache directory: `hew` in the cache directory of the user.

@@ -58,8 +58,9 @@ impl Redactor {
     pub fn for_failures(env: &ProcessEnv) -> Self {
         let mut found = Vec::new();
         let text = paths::user_config_file(env)
-            .and_then(|file| std::fs::read_to_string(&file).map_err(|error| Failure::file("read", &file, &error)));
-        if let Some(table) = text.ok().and_then(|text| text.parse::<Table>().ok()) {
+            .ok()
+            .and_then(|file| crate::config::read_text(&file).ok());
+        if let Some(table) = text.and_then(|text| text.parse::<Table>().ok()) {
             collect_table(&table, Sensitivity::ByName, env, &mut found);
         }
         Redactor::new(env).with(found.iter().map(String::as_str))

@@ -11,7 +11,7 @@ use rmcp::service::{
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
-use sandbox::{PipedProcess, Program};
+use sandbox::{Confinement, ConfinementLevel, NetworkAccess, PipedProcess, Program};
 
 use crate::auth;
 use crate::definition::{McpDefinition, McpTransport};
@@ -141,7 +141,7 @@ async fn stdio(
                     Some(last) => format!("{}; stderr: {last}", initialize_failure(&error)),
                     None => initialize_failure(&error),
                 };
-                return Err(unreachable(definition, why));
+                return Err(unreachable(definition, why + network_hint(definition, context)));
             }
         }
     }
@@ -315,6 +315,21 @@ pub(crate) fn unreachable(definition: &McpDefinition, why: impl ToString) -> Err
     Error::Unreachable {
         server: definition.name.clone(),
         why: bounded(why.to_string()),
+    }
+}
+
+/// What to try if a server does not start because it is confined without a network, as `npx` that downloads it.
+pub(crate) fn network_hint(definition: &McpDefinition, context: &McpEnvironment) -> &'static str {
+    let is_process = matches!(definition.transport, Ok(McpTransport::Stdio { .. }));
+    let confinement = context.confinement.as_ref().filter(|_| is_process);
+    let confinement = confinement.map(|confinement| confinement.with_access(&definition.access));
+    match confinement {
+        Some(Confinement {
+            level: ConfinementLevel::ReadOnly | ConfinementLevel::Workspace,
+            network: NetworkAccess::Denied,
+            ..
+        }) => " (it runs without a network; `network = true` in its definition grants it)",
+        Some(_) | None => "",
     }
 }
 

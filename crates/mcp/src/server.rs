@@ -222,7 +222,8 @@ impl ManagedServer {
         let live = match timeout(limit, connecting).await {
             Ok(live) => live?,
             Err(_) => {
-                let why = format!("no initialization within {} s", limit.as_secs());
+                let hint = connect::network_hint(&self.definition, &self.env);
+                let why = format!("no initialization within {} s{hint}", limit.as_secs());
                 return Err(connect::unreachable(&self.definition, why));
             }
         };

@@ -3,7 +3,7 @@
 use crate::contents::store_current;
 use crate::{Error, SessionHistory, VersionContents};
 use session::{Change, ChangeCount, FileVersion, Item, same_version};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workspace::checkpoint::{RestoreStep, current_version, is_protected, restore};
@@ -142,10 +142,11 @@ impl SessionHistory {
     /// Applies a plan. First stores versions that are overwritten; fails without a change if one cannot be stored.
     pub(crate) fn apply(&self, plan: &mut RestorePlan, contents: &VersionContents) -> Result<(), Error> {
         let blob_dir = self.blob_dir();
+        let overwritten: HashSet<&Path> = plan.overwritten.iter().map(PathBuf::as_path).collect();
         for step in &mut plan.steps {
             let Some(from) = step.from.as_mut() else { continue };
             from.is_stored = contents.has(from) || store_current(&blob_dir, &self.root.join(&step.path), from);
-            if !from.is_stored && plan.overwritten.contains(&step.path) {
+            if !from.is_stored && overwritten.contains(step.path.as_path()) {
                 return Err(Error::VersionNotStored(step.path.clone()));
             }
         }
@@ -155,7 +156,8 @@ impl SessionHistory {
             not_reverted: error.not_restored,
         })?;
         plan.nonempty_folders = outcome.remaining_folders;
-        plan.steps.retain(|step| !plan.nonempty_folders.contains(&step.path));
+        let kept: HashSet<&Path> = plan.nonempty_folders.iter().map(PathBuf::as_path).collect();
+        plan.steps.retain(|step| !kept.contains(step.path.as_path()));
         Ok(())
     }
 }

@@ -51,6 +51,9 @@ pub trait AccessScan: Send + Sync {
     /// Finds protected and hidden paths. If it fails, the process is not started.
     fn before(&self) -> Result<ScannedPaths, String>;
 
+    /// A process starts; [`after`](Self::after) follows once for each.
+    fn begin(&self);
+
     /// Reverts what the process created and must not have created. Returns the paths.
     fn after(&self) -> Vec<PathBuf>;
 }
@@ -64,6 +67,10 @@ pub struct PathScan(pub Arc<dyn AccessScan>);
 pub struct ScannedPaths {
     /// Paths that stay read-only.
     pub protected: Vec<PathBuf>,
+    /// Paths that stay read-only, in directories that may be moved.
+    pub read_only: Vec<PathBuf>,
+    /// A directory and a name each: below the directory no path with this name can be created.
+    pub uncreatable: Vec<(PathBuf, PathBuf)>,
     /// Paths that cannot be read.
     pub hidden: Vec<PathBuf>,
 }
@@ -88,6 +95,8 @@ pub(crate) struct AccessPaths {
     /// Directories that must not be moved because they contain the others.
     pub(crate) pinned: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
+    /// A directory and a name each that must not be created below it.
+    pub(crate) uncreatable: Vec<(PathBuf, PathBuf)>,
     pub(crate) hidden: Vec<PathBuf>,
 }
 
@@ -172,17 +181,16 @@ impl Confinement {
         self.protected.iter().cloned().chain(git).collect()
     }
 
-    /// This confinement with the paths that its scan finds now.
-    pub(crate) fn scanned(&self) -> Result<Self, String> {
+    /// The given paths and those that the scan finds now.
+    pub(crate) fn scanned(&self) -> Result<ScannedPaths, String> {
         let found = match &self.scan {
             Some(PathScan(scan)) if self.level != ConfinementLevel::Off => scan.before()?,
             Some(_) | None => ScannedPaths::default(),
         };
-        Ok(Self {
-            protected: self.protected.iter().cloned().chain(found.protected).collect(),
+        Ok(ScannedPaths {
+            protected: self.protected_paths().into_iter().chain(found.protected).collect(),
             hidden: self.hidden.iter().cloned().chain(found.hidden).collect(),
-            scan: None,
-            ..self.clone()
+            ..found
         })
     }
 
@@ -203,7 +211,7 @@ impl Confinement {
                 ..AccessPaths::default()
             },
             ConfinementLevel::Workspace => {
-                let protected = scanned.protected_paths();
+                let mut protected = scanned.protected;
                 let roots = self.writable();
                 let within = |path: &Path| roots.iter().find(|root| path.starts_with(root));
                 let mut pinned = BTreeSet::new();
@@ -212,9 +220,11 @@ impl Confinement {
                     let above = above.take_while(|above| within(above).is_some_and(|root| above != root));
                     pinned.extend(above.map(Path::to_path_buf));
                 }
+                protected.extend(scanned.read_only);
                 AccessPaths {
                     pinned: pinned.into_iter().collect(),
                     protected,
+                    uncreatable: scanned.uncreatable,
                     hidden: scanned.hidden,
                 }
             }
@@ -241,10 +251,19 @@ impl Confinement {
     }
 }
 
+/// Directories of installed packages and build results.
+const GENERATED_FOLDERS: [&str; 6] = ["node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
+
+/// Whether a path in a project is or is in a directory of installed packages or build results.
+pub fn is_generated(path: &Path) -> bool {
+    path.iter()
+        .any(|name| GENERATED_FOLDERS.iter().any(|generated| name == *generated))
+}
+
 /// Entries of a git directory that make git run programs or read settings elsewhere. They must not be created either.
-const GIT_CONTROL_FILES: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
+const GIT_CONTROL_FILES: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "modules"];
 /// Such entries of a linked worktree.
-const WORKTREE_CONTROL_FILES: [&str; 3] = ["commondir", "config.worktree", "gitdir"];
+const WORKTREE_CONTROL_FILES: [&str; 4] = ["commondir", "config.worktree", "gitdir", "modules"];
 
 /// The paths that make git run programs in the working tree at `folder`: entries of its git directory, or the file or
 /// link that names one. Empty if there is no repository, so that one can be created.
@@ -260,9 +279,7 @@ pub fn repository_control_paths(folder: &Path) -> Vec<PathBuf> {
 /// The entries of a git directory, and of its linked worktrees, that make git run programs or read settings elsewhere.
 pub fn git_control_paths(git: &Path) -> Vec<PathBuf> {
     let own = GIT_CONTROL_FILES.map(|name| git.join(name));
-    // The repositories of submodules, which have their own hooks.
-    let modules = Some(git.join("modules")).filter(|modules| modules.is_dir());
     let linked = std::fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
     let linked = linked.flat_map(|entry| WORKTREE_CONTROL_FILES.map(|name| entry.path().join(name)));
-    own.into_iter().chain(modules).chain(linked).collect()
+    own.into_iter().chain(linked).collect()
 }

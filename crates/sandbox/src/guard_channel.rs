@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::denial;
 use crate::guard_record::GuardRecord;
@@ -13,6 +14,9 @@ use crate::{CapturedOutput, ConfinementReport, ConfinementResult, PathScan, Proc
 
 /// The maximum size of a guard's records.
 const MAX_RECEIVED: usize = 256 * 1024;
+/// How long the end of a killed process is awaited when its channel is dropped.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+const END_POLL: Duration = Duration::from_millis(2);
 /// The exit code of a command that was found but could not be started, as in shells.
 const NOT_STARTED: i32 = 126;
 
@@ -61,6 +65,9 @@ impl GuardChannel {
     pub(crate) fn attach(&mut self, server: Arc<GuardServer>, scan: Option<PathScan>) {
         self.server = Some(server);
         self.scan = scan;
+        if let Some(PathScan(scan)) = &self.scan {
+            scan.begin();
+        }
     }
 
     /// The process id of the guard.
@@ -134,6 +141,25 @@ impl GuardChannel {
             denial: denial::detect_denial(status, output),
             reverted: testimony.undone.into_iter().chain(scanned).collect(),
         })
+    }
+}
+
+/// Also scans the project after a process that is not awaited, such as a server or a cancelled command.
+impl Drop for GuardChannel {
+    fn drop(&mut self) {
+        let Some(PathScan(scan)) = self.scan.take() else { return };
+        self.kill();
+        let deadline = Instant::now() + END_TIMEOUT;
+        while !self.has_ended() && Instant::now() < deadline {
+            let mut buffer = [0; 1024];
+            match (&self.socket).read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => self.received.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(END_POLL),
+                Err(_) => break,
+            }
+        }
+        scan.after();
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct GuardRequest {
     /// Directories that must not be moved because they contain protected or hidden paths.
     pub(crate) pinned: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
+    /// A directory and a name each that must not be created below it.
+    pub(crate) uncreatable: Vec<(PathBuf, PathBuf)>,
     pub(crate) hidden: Vec<PathBuf>,
 }
 
@@ -102,6 +104,7 @@ impl GuardRequest {
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let environment = self.environment.iter().flat_map(|(name, value)| [name, value]);
+        let uncreatable = self.uncreatable.iter().flat_map(|(folder, name)| [folder, name]);
         for list in [
             self.command.iter().map(|word| word.as_bytes()).collect::<Vec<&[u8]>>(),
             vec![self.cwd.as_os_str().as_bytes()],
@@ -109,6 +112,7 @@ impl GuardRequest {
             path_bytes(&self.pinned),
             path_bytes(&self.protected),
             path_bytes(&self.hidden),
+            uncreatable.map(|path| path.as_os_str().as_bytes()).collect(),
         ] {
             put_number(&mut bytes, list.len());
             for entry in list {
@@ -132,14 +136,19 @@ impl GuardRequest {
         };
         let paths = |list: Vec<OsString>| list.into_iter().map(PathBuf::from).collect();
         let (command, cwd, environment) = (list()?, list()?, list()?);
+        let (pinned, protected, hidden, uncreatable) = (list()?, list()?, list()?, list()?);
         let pairs = environment.chunks_exact(2);
+        let names = uncreatable.chunks_exact(2);
         Some(Self {
             command,
             cwd: cwd.into_iter().next()?.into(),
             environment: pairs.map(|pair| (pair[0].clone(), pair[1].clone())).collect(),
-            pinned: paths(list()?),
-            protected: paths(list()?),
-            hidden: paths(list()?),
+            pinned: paths(pinned),
+            protected: paths(protected),
+            uncreatable: names
+                .map(|pair| (pair[0].clone().into(), pair[1].clone().into()))
+                .collect(),
+            hidden: paths(hidden),
         })
     }
 }
@@ -173,6 +182,7 @@ mod tests {
             environment: vec![("A".into(), "".into()), ("B".into(), strange.clone())],
             pinned: vec!["/w/a".into()],
             protected: vec![strange.into()],
+            uncreatable: vec![("/w".into(), "AGENTS.md".into())],
             hidden: Vec::new(),
         };
         let (reader, writer) = io::pipe().unwrap();

@@ -64,6 +64,7 @@ pub(crate) fn submit(
     let AccessPaths {
         pinned,
         protected,
+        uncreatable,
         hidden,
     } = confinement.access_paths().map_err(Error::Paths)?;
     let order = GuardRequest {
@@ -75,6 +76,7 @@ pub(crate) fn submit(
             .collect(),
         pinned,
         protected,
+        uncreatable,
         hidden,
     };
     let (mut channel, records) = GuardChannel::new(summary).map_err(failed)?;

@@ -62,7 +62,7 @@ mod utf8_decoder;
 pub use capture::{CaptureCap, OutputCapture};
 pub use confinement::{
     AccessScan, Confinement, ConfinementLevel, NetworkAccess, PathScan, ProcessAccess, ResourceLimits, ScannedPaths,
-    git_control_paths, repository_control_paths,
+    git_control_paths, is_generated, repository_control_paths,
 };
 pub use environment::ProcessEnvironment;
 pub use error::Error;

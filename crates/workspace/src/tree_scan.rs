@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The maximum number of folders.
 const MAX_FOLDERS: usize = 1_000_000;
+/// Git treats a folder with the first three, or with the first and the last, as a repository.
+const GIT_ENTRIES: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
 /// A folder that changed this short before it was read may have changed again without a new time.
 const UNCERTAIN: Duration = Duration::from_millis(100);
 
@@ -23,7 +25,10 @@ pub enum ScanStep {
     Hidden,
     /// It is listed and not searched.
     Protected,
-    /// It is listed and not searched: `.git`, as a folder or a file.
+    /// It is listed and not searched.
+    Rules,
+    /// It is listed and not searched: `.git`, as a folder or a file. A folder with the contents of a git directory is
+    /// listed too, and searched.
     Repository,
 }
 
@@ -106,16 +111,23 @@ impl ScannedFolder {
             found: Vec::new(),
             subfolders: Vec::new(),
         };
+        let mut git_entries = [false; GIT_ENTRIES.len()];
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            for (is_present, name) in git_entries.iter_mut().zip(GIT_ENTRIES) {
+                *is_present |= entry.file_name() == name;
+            }
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let path = entry.path();
             match decide(&path, is_folder) {
                 ScanStep::Enter if is_folder => folder.subfolders.push(path),
                 ScanStep::Enter | ScanStep::Skip => {}
-                step @ (ScanStep::Hidden | ScanStep::Protected | ScanStep::Repository) => {
+                step @ (ScanStep::Hidden | ScanStep::Protected | ScanStep::Rules | ScanStep::Repository) => {
                     folder.found.push((path, step));
                 }
             }
+        }
+        if let [true, true, true, _] | [true, _, _, true] = git_entries {
+            folder.found.push((path.to_owned(), ScanStep::Repository));
         }
         folder
     }
@@ -154,5 +166,9 @@ mod tests {
         fs::rename(root.join("c/b/.env"), root.join("c/.env")).unwrap();
         std::os::unix::fs::symlink(root.join("c"), root.join("link")).unwrap();
         assert_eq!(found(), "c/.env");
+        fs::create_dir_all(root.join("bare/objects")).unwrap();
+        fs::create_dir_all(root.join("bare/refs")).unwrap();
+        fs::write(root.join("bare/HEAD"), "").unwrap();
+        assert_eq!(found(), "bare c/.env");
     }
 }

@@ -57,7 +57,7 @@ pub struct ConfigValue {
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads a configuration file, which must be a regular file.
-pub(super) fn read_text(path: &Path) -> std::io::Result<String> {
+pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
     let bytes = workspace::read_regular_file(path, MAX_BYTES)?;
     String::from_utf8(bytes).map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))
 }

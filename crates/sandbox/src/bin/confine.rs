@@ -104,6 +104,7 @@ mod pretend {
                 listener(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?,
                 libc::EINVAL,
             ),
+            ("no-seccomp", libc::SYS_seccomp, Vec::new(), libc::ENOSYS),
             ("no-mounts", libc::SYS_mount_setattr, Vec::new(), libc::ENOSYS),
             (
                 "no-landlock",

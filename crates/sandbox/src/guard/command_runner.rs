@@ -43,7 +43,8 @@ impl ConfinedRunner {
         let mut filter = None;
         let mut rules = None;
         if args.mode == GuardMode::Confine {
-            match SyscallFilter::new(args.network, &report.processes) {
+            let compiled = SyscallFilter::new(args.network, &report.processes);
+            match compiled.and_then(|filter| filter.check().map(|()| filter)) {
                 Ok(compiled) => filter = Some(compiled),
                 Err(error) => report.seccomp = LayerStatus::Missing(error.to_string()),
             }

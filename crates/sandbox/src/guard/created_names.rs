@@ -7,18 +7,20 @@
 #![allow(clippy::disallowed_methods, reason = "the memory of a process is a file")]
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use rustix::fs::{Mode, OFlags};
 use seccompiler::sock_filter;
 
 use super::syscall;
+use crate::confinement::is_generated;
 use crate::guard_request::GuardRequest;
 
 /// The maximum length of a path.
@@ -53,9 +55,16 @@ const CALLS: &[CreatingCall] = &[
     (libc::SYS_symlink, None, None, 1),
 ];
 
+/// The maximum number of links from one to the next.
+const MAX_LINKS: usize = 40;
+
 /// The names that must not be created.
 pub(super) struct CreatedNames {
     paths: HashSet<PathBuf>,
+    /// A directory and a name each that must not be created below it.
+    below: Vec<(PathBuf, PathBuf)>,
+    /// The last components of both. Other names need not be resolved.
+    names: HashSet<OsString>,
     program: Vec<sock_filter>,
 }
 
@@ -64,8 +73,13 @@ impl CreatedNames {
     pub(super) fn new(request: &GuardRequest) -> Option<Self> {
         let missing = request.protected.iter().filter(|path| path.symlink_metadata().is_err());
         let paths: HashSet<PathBuf> = missing.filter_map(|path| canonical(path)).collect();
-        (!paths.is_empty()).then(|| Self {
+        let below = request.uncreatable.clone();
+        let all = paths.iter().chain(below.iter().map(|(_, name)| name));
+        let names: HashSet<OsString> = all.filter_map(|path| Some(path.file_name()?.to_owned())).collect();
+        (!names.is_empty()).then(|| Self {
             paths,
+            below,
+            names,
             program: filter(),
         })
     }
@@ -94,7 +108,7 @@ impl CreatedNames {
 
     fn is_denied(&self, call: &libc::seccomp_notif) -> bool {
         let number = libc::c_long::from(call.data.nr);
-        let Some((_, _, folder, path)) = CALLS.iter().find(|(other, ..)| *other == number) else {
+        let Some((_, flags, folder, path)) = CALLS.iter().find(|(other, ..)| *other == number) else {
             return false;
         };
         let Some(path) = read_path(call.pid, call.data.args[*path]) else {
@@ -104,18 +118,38 @@ impl CreatedNames {
             Some(descriptor) if descriptor != libc::AT_FDCWD => format!("/proc/{}/fd/{descriptor}", call.pid),
             Some(_) | None => format!("/proc/{}/cwd", call.pid),
         };
-        let absolute = match path.is_absolute() {
-            true => path,
-            false => Path::new(&base).join(path),
-        };
-        canonical(&absolute).is_some_and(|path| self.paths.contains(&path))
+        let mut path = Path::new(&base).join(path);
+        // Opening a link creates its target.
+        let links = flags.map_or(0, |_| MAX_LINKS);
+        for _ in 0..links {
+            let Ok(target) = path.read_link() else { break };
+            path = path.with_file_name("").join(target);
+        }
+        self.names.contains(path.file_name().unwrap_or_default())
+            && canonical(&path).is_some_and(|path| {
+                let is_below = |(folder, name): &(PathBuf, PathBuf)| {
+                    path.strip_prefix(folder)
+                        .is_ok_and(|inner| inner.ends_with(name) && !is_generated(inner))
+                };
+                self.paths.contains(&path) || self.below.iter().any(is_below)
+            })
     }
 }
 
-/// The path with a canonical parent; the last component need not exist.
+/// The path with a canonical parent. The last components need not exist.
 fn canonical(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?;
-    Some(path.parent()?.canonicalize().ok()?.join(name))
+    let (name, parent) = (path.file_name()?, path.parent()?);
+    let folder = match rustix::fs::open(
+        parent,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    ) {
+        // In time proportional to the depth, unlike `canonicalize`.
+        Ok(folder) => std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).ok()?,
+        Err(rustix::io::Errno::NOENT) => canonical(parent)?,
+        Err(_) => return None,
+    };
+    Some(folder.join(name))
 }
 
 /// A path in the memory of a process.

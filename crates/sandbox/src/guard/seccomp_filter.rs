@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::thread;
 
 use seccompiler::{
     BpfProgram, Error, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Is, SeccompCondition, SeccompFilter,
@@ -119,6 +120,19 @@ impl SyscallFilter {
         let mut programs = programs.map_err(io::Error::other)?;
         programs.extend(foreign_abi_filter());
         Ok(Self { programs })
+    }
+
+    /// Whether the kernel accepts it, tried in a thread of its own.
+    pub(super) fn check(&self) -> io::Result<()> {
+        let tried = thread::scope(|scope| {
+            let attempt = || {
+                rustix::thread::set_no_new_privs(true)
+                    .map_err(Into::into)
+                    .and_then(|()| self.apply())
+            };
+            scope.spawn(attempt).join()
+        });
+        tried.unwrap_or_else(|_| Err(io::Error::other("the filtering thread panicked")))
     }
 
     /// Applies it to this thread and its children.

@@ -18,13 +18,14 @@ async fn without_landlock_the_mounts_confine() {
 }
 
 /// Missing features, the layers that remain (Landlock, mounts, PID namespace), and whether commands still run.
-const DEGRADATIONS: [(&str, [bool; 3], bool); 8] = [
+const DEGRADATIONS: [(&str, [bool; 3], bool); 9] = [
     ("", [true, true, true], true),
     ("no-pid-namespace", [true, true, false], true),
     ("no-landlock", [false, true, true], true),
     ("no-landlock no-pid-namespace", [false, true, false], true),
     ("no-namespaces", [true, false, false], true),
     ("no-mounts", [true, false, false], true),
+    ("no-seccomp", [true, true, true], false),
     ("no-mounts no-landlock", [false, false, false], false),
     ("no-namespaces no-landlock", [false, false, false], false),
 ];
