@@ -145,8 +145,10 @@ async fn hooks_and_servers_are_confined_and_end_with_hew() {
         "[[hooks]]\nevent = 'SessionStart'\ncommand = 'touch inside ~/outside; cat secret > stolen; \
          (setsid sleep 600 & echo $! > daemon)'\n\
          [[hooks]]\nevent = 'SessionStart'\ncommand = 'touch ~/free'\nsandbox = false\n\
+         [[hooks]]\nevent = 'SessionStart'\ncommand = 'touch ~/cache/granted'\nwrite = ['~/cache']\n\
          [mcp.a]\ncommand = 'sh'\nargs = ['-c', 'touch mcp-inside ~/mcp-outside; cat']\n",
     );
+    std::fs::create_dir(home.path().join("cache")).unwrap();
     let project = Project::new(&[(".hewignore", "secret\n"), ("secret", "key-value")]).unwrap();
     let (_, output) = run(home.path(), &project, &["sleep 1"]).await;
     assert!(
@@ -155,7 +157,7 @@ async fn hooks_and_servers_are_confined_and_end_with_hew() {
         output.stderr
     );
     assert!(!home.path().join("outside").exists() && !home.path().join("mcp-outside").exists());
-    assert!(home.path().join("free").exists());
+    assert!(home.path().join("free").exists() && home.path().join("cache/granted").exists());
     assert_eq!(project.read("stolen").unwrap(), "");
 }
 

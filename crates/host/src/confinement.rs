@@ -191,6 +191,7 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
             .filter(|path| writable(path) && !contains_root(path))
             .collect(),
         hidden,
+        home: paths::home_dir(env),
         network: match settings.network {
             true => NetworkAccess::Granted,
             false => NetworkAccess::Denied,

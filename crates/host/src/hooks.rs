@@ -65,7 +65,7 @@ impl Hooks for ShellHooks {
             let mut event = event;
             for hook in hooks {
                 let input = hook_input(session, hook.event, &event, &root);
-                let confinement = confinement.as_ref().map(|base| base.with_access(&access(&hook, &root)));
+                let confinement = confinement.as_ref().map(|base| base.with_access(&access(&hook)));
                 let outcome = run(&hook, &input, &root, &environment, confinement.as_ref()).await;
                 combine(&mut combined, &mut event, outcome);
                 if matches!(combined.ruling, Ruling::Deny(_)) {
@@ -132,11 +132,11 @@ fn hook_input(session: SessionId, name: HookKind, event: &HookEvent, root: &Path
 }
 
 /// What a hook may do in addition to the profile of hooks.
-fn access(hook: &HookConfig, root: &Path) -> ProcessAccess {
+fn access(hook: &HookConfig) -> ProcessAccess {
     ProcessAccess {
         unconfined: hook.sandbox == Some(false),
         network: hook.network == Some(true),
-        write: hook.write.iter().map(|path| root.join(path)).collect(),
+        write: hook.write.iter().map(PathBuf::from).collect(),
     }
 }
 

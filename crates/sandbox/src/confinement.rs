@@ -31,6 +31,8 @@ pub struct Confinement {
     pub limits: ResourceLimits,
     /// The program that starts confined processes: its `main` must start with [`guard`](crate::guard).
     pub launcher: PathBuf,
+    /// The home directory, which `~` denotes in [`ProcessAccess::write`].
+    pub home: Option<PathBuf>,
     /// Guards that are kept for the next process; without a pool each process has its own.
     pub guards: Option<GuardPool>,
 }
@@ -42,7 +44,7 @@ pub struct ProcessAccess {
     pub unconfined: bool,
     /// It may use the network.
     pub network: bool,
-    /// Files and directories that it may write.
+    /// Files and directories that it may write, relative to the first root, or to the home directory after `~`.
     pub write: Vec<PathBuf>,
 }
 
@@ -146,18 +148,29 @@ impl Confinement {
             limits: ResourceLimits::default(),
             // Valid even if the file was replaced by a newer version.
             launcher: "/proc/self/exe".into(),
+            home: None,
             guards: None,
         }
     }
 
     /// The confinement of a process with more access rights. It has its own guard.
     pub fn with_access(&self, access: &ProcessAccess) -> Self {
+        let place = |path: &PathBuf| match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            // Relative to the project.
+            (Ok(_), None) | (Err(_), _) => self.roots.first().map_or_else(|| path.clone(), |root| root.join(path)),
+        };
         Self {
             level: match access.unconfined {
                 true => ConfinementLevel::Off,
                 false => self.level,
             },
-            roots: self.roots.iter().chain(&access.write).cloned().collect(),
+            roots: self
+                .roots
+                .iter()
+                .cloned()
+                .chain(access.write.iter().map(place))
+                .collect(),
             network: match access.network {
                 true => NetworkAccess::Granted,
                 false => self.network,
