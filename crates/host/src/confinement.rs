@@ -431,7 +431,7 @@ mod tests {
         }
         let workspace = Workspace::open(&root).unwrap();
         let workspace = workspace.hiding_paths(|path| path.extension().is_some_and(|end| end == "pem"));
-        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new());
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
         assert!(sandbox::AccessScan::before(&scan).unwrap_err().contains("are hidden"));
         fs::remove_file(root.join("0.pem")).unwrap();
         assert!(sandbox::AccessScan::before(&scan).is_ok());
@@ -445,7 +445,7 @@ mod tests {
         fs::create_dir_all(root.join("sub")).unwrap();
         fs::write(root.join("sub/.git"), "gitdir: ../.git/modules/sub").unwrap();
         let workspace = Workspace::open(&root).unwrap();
-        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new());
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
         let protected = sandbox::AccessScan::before(&scan).unwrap().protected;
         for name in ["deep/lib/.git/config", "deep/lib/.git/hooks", "sub/.git"] {
             assert!(protected.contains(&root.join(name)), "{name}: {protected:?}");

@@ -16,7 +16,7 @@ pub(crate) fn start(
 
     /// By its full path, so that the search path cannot replace it.
     const PROGRAM: &str = "/usr/bin/sandbox-exec";
-    let confinement = confinement.scanned().map_err(crate::Error::Paths)?;
+    let confinement = with_scanned_paths(confinement)?;
     let mut args = vec!["-p".into(), profile(&confinement).into(), "--".into()];
     args.extend(resolved.command());
     let mut command = Command::new(PROGRAM);
@@ -32,11 +32,23 @@ pub(crate) fn piped_command(
 ) -> Result<std::process::Command, crate::Error> {
     use std::os::unix::process::CommandExt;
 
-    let confinement = confinement.scanned().map_err(crate::Error::Paths)?;
+    let confinement = with_scanned_paths(confinement)?;
     let mut command = std::process::Command::new("/usr/bin/sandbox-exec");
     command.args(["-p", &profile(&confinement), "--"]);
     command.args(resolved.command()).process_group(0);
     Ok(command)
+}
+
+/// The confinement with the paths that its scan finds now. Missing names can be created here.
+#[cfg(not(target_os = "linux"))]
+fn with_scanned_paths(confinement: &Confinement) -> Result<Confinement, crate::Error> {
+    let scanned = confinement.scanned().map_err(crate::Error::Paths)?;
+    Ok(Confinement {
+        protected: scanned.protected.into_iter().chain(scanned.read_only).collect(),
+        hidden: scanned.hidden,
+        scan: None,
+        ..confinement.clone()
+    })
 }
 
 /// Seatbelt cannot report what it enforces.
