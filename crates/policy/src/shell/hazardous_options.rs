@@ -20,6 +20,17 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("tar", TAR),
     ("gtar", TAR),
     ("bsdtar", &["--use-compress-program"]),
+    ("cmake", &["-E", "-P"]),
+    ("emacs", &["--eval", "--execute", "--load", "-l", "--script", "--funcall", "-f"]),
+    ("fzf", &["--preview", "--bind", "--with-shell"]),
+    ("gdb", &["-ex", "--ex", "-x", "--eval-command", "--command", "-iex", "-ix", "--init-command",
+        "--init-eval-command", "--args"]),
+    ("hg", &["--config", "--ssh", "--remotecmd"]),
+    ("nc", &["-e", "-c"]),
+    ("ncat", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
+    ("rpm", &["--eval", "-E", "--define", "--load", "--macros", "--pipe"]),
+    ("svn", &["--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option", "--config-dir"]),
+    ("tcpdump", &["-z"]),
     ("zip", &["-TT", "--unzip-command"]),
     ("wget", &["--use-askpass", "-e", "--execute", "--config"]),
     ("rsync", &["-e", "--rsh", "--rsync-path"]),
@@ -47,7 +58,7 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("gawk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"]),
     ("mawk", &["-f", "--file"]),
     ("sed", &["-f", "--file"]),
-    ("openssl", &["-engine", "-provider-path", "-provider"]),
+    ("openssl", &["-engine", "-provider-path", "-provider", "-pre", "-post"]),
     ("less", &["-k", "--lesskey-file", "--lesskey-src", "--lesskey-content"]),
     ("gh", &["--editor", "--browser"]),
 ];
@@ -103,6 +114,15 @@ const WRITING_OPTIONS: &[(&str, &[&str])] = &[
     ("dmesg", &["-c", "-C", "--clear"]),
 ];
 
+/// Subcommands that run a program that they are given, or load one.
+const RUNNING_SUBCOMMANDS: &[(&str, &[&str])] = &[
+    ("ip", &["netns"]),
+    ("npm", &["exec", "x", "explore", "edit"]),
+    ("openssl", &["engine"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("yarn", &["exec", "dlx"]),
+];
+
 /// Options before a git subcommand that run a program, or use another configuration.
 const GIT_GLOBAL: &[&str] = &["-c", "--config-env", "--exec-path", "--git-dir"];
 
@@ -111,7 +131,7 @@ const GIT_GLOBAL: &[&str] = &["-c", "--config-env", "--exec-path", "--git-dir"];
 const GIT_RUNNING: &[&str] = &[
     "--open-files-in-pager", "--ext-diff", "--textconv", "--upload-pack", "--receive-pack", "--exec", "--extcmd",
     "--template", "--hooksPath", "--upload-archive", "--sendmail-cmd", "--smtp-server", "--to-cmd", "--cc-cmd",
-    "--header-cmd", "--access-hook", "--authors-prog",
+    "--header-cmd", "--access-hook", "--authors-prog", "--tool", "--strategy",
 ];
 
 /// Options of git that write or change something.
@@ -128,6 +148,10 @@ const GIT_SHORT: &[(&str, char)] = &[
     ("clone", 'c'),
     ("grep", 'O'),
     ("instaweb", 'b'),
+    ("difftool", 't'),
+    ("mergetool", 't'),
+    ("merge", 's'),
+    ("rebase", 's'),
 ];
 
 /// Git subcommands that run a program that they are given.
@@ -137,6 +161,7 @@ const GIT_RUNNERS: &[&str] = &[
     "for-each-repo",
     "instaweb",
     "merge-index",
+    "remote-ext",
     "shell",
     "web--browse",
 ];
@@ -156,8 +181,15 @@ pub(crate) fn running_option(simple: &SimpleCommand) -> Option<String> {
         "git" => git(simple, GitScope::Running),
         "sed" => sed(simple),
         "awk" | "gawk" | "mawk" | "nawk" => awk(simple),
-        "less" | "more" | "vim" | "vi" | "view" | "nvim" => editor(simple),
-        _ => None,
+        "less" | "more" | "vim" | "vi" | "view" | "nvim" | "ex" => editor(simple),
+        "tar" | "gtar" => bundled_tar_option(simple),
+        "make" | "gmake" => make(simple),
+        "socat" => operand_with(simple, &["EXEC:", "SYSTEM:", "SHELL:"]),
+        "dc" | "ed" => operand_with(simple, &["!"]),
+        _ => operands(simple, &[])
+            .first()
+            .and_then(ShellWord::plain)
+            .filter(|first| options_of(RUNNING_SUBCOMMANDS, &name).contains(&first.as_str())),
     };
     found.or_else(|| option_in(simple, options_of(RUNNING_OPTIONS, &name), 1))
 }
@@ -393,7 +425,12 @@ fn sed_acts(script: &str) -> bool {
                 b';' | b'{' | b'}' | b'\n' | b'$' | b'/' | b'!' | b'|' | b'#' | b',' | b'g' | b'p' | b'I'
             ) || c.is_ascii_digit()
         });
-        let ends = after.is_none_or(|c| matches!(c, b' ' | b'\t' | b'\n' | b';' | b'}' | b'/' | b'g' | b'p'));
+        let ends = after.is_none_or(|c| {
+            matches!(
+                c,
+                b' ' | b'\t' | b'\n' | b';' | b'}' | b'/' | b'g' | b'p' | b'w' | b'e' | b'm' | b'M' | b'i' | b'I'
+            ) || c.is_ascii_digit()
+        });
         if starts && ends {
             return true;
         }
@@ -417,6 +454,29 @@ fn awk(simple: &SimpleCommand) -> Option<String> {
         }
     }
     None
+}
+
+/// `tar cfI x program`: the first word is a bundle of options without a dash.
+fn bundled_tar_option(simple: &SimpleCommand) -> Option<String> {
+    let bundle = simple.words.get(1).and_then(ShellWord::plain)?;
+    (!bundle.starts_with('-') && bundle.contains(['I', 'F'])).then_some(bundle)
+}
+
+/// A variable of `make` that selects the shell or contains an expansion, which `make` evaluates.
+fn make(simple: &SimpleCommand) -> Option<String> {
+    let texts = simple.words.iter().skip(1).filter_map(ShellWord::plain);
+    texts.into_iter().find(|text| {
+        let name = text.split(['=', ':', '+', '?', '!']).next().unwrap_or(text);
+        text.contains('=') && (matches!(name, "SHELL" | "MAKEFLAGS" | "MAKEFILES") || text.contains(['$', '`', '!']))
+    })
+}
+
+/// The first argument that contains one of these texts, regardless of case.
+fn operand_with(simple: &SimpleCommand, parts: &[&str]) -> Option<String> {
+    let texts = simple.words.iter().skip(1).filter_map(ShellWord::plain);
+    texts
+        .into_iter()
+        .find(|text| parts.iter().any(|part| text.to_uppercase().contains(part)))
 }
 
 fn editor(simple: &SimpleCommand) -> Option<String> {

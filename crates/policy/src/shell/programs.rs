@@ -35,7 +35,7 @@ const SHELLS: &[&str] = &[
 #[rustfmt::skip]
 const INTERPRETERS: &[&str] = &[
     "python", "python2", "python3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "tclsh", "Rscript",
-    "osascript", "ghci", "irb", "pypy3", "guile", "julia",
+    "osascript", "ghci", "irb", "pypy3", "guile", "julia", "dc",
 ];
 
 /// Variables that only change the appearance of output.
@@ -69,8 +69,8 @@ const POWERFUL_PREFIXES: &[&str] = &[
 /// Variables that make a shell, the loader or git use other programs, by prefix.
 #[rustfmt::skip]
 const REDIRECTING_VARIABLES: &[&str] = &[
-    "BASH_", "DYLD_", "ENV", "GIT_CONFIG", "GIT_DIR", "GIT_EXEC_PATH", "IFS", "LD_", "PATH", "PERL5", "PYTHONPATH",
-    "PYTHONSTARTUP", "RUBYOPT", "SHELLOPTS",
+    "BASH_", "DYLD_", "ENV", "GCONV_PATH", "GIT_CONFIG", "GIT_DIR", "GIT_EXEC_PATH", "IFS", "LD_", "NODE_OPTIONS", "PATH",
+    "PERL5", "PYTHONPATH", "PYTHONSTARTUP", "RUBYOPT", "SHELLOPTS",
 ];
 
 /// Programs with subcommands that also exist as programs of their own, such as `git-push`.

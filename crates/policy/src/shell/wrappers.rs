@@ -42,13 +42,14 @@ pub(crate) fn wrapped_commands(simple: &SimpleCommand) -> WrappedCommands {
             ..after_options(simple)
         },
         "eval" => joined(simple, 1, &name),
-        "watch" | "coproc" => WrappedCommands {
+        "watch" | "coproc" | "tmux" | "screen" => WrappedCommands {
             unclear: vec![UnclearReason::Wrapper(name.clone())],
             ..after_options(simple)
         },
         "trap" => trap(simple),
         // Their input is run later.
         "at" | "batch" | "crontab" if !has_word(simple, "-l") => runs_input(&name),
+        "ed" | "red" => runs_input(&name),
         "make" | "gmake" if reads_makefile_from_input(simple) => runs_input(&name),
         "source" | "." if !simple.words.get(1).is_some_and(is_file) => runs_input(&name),
         "alias" => alias(simple),
@@ -353,7 +354,8 @@ fn shell(simple: &SimpleCommand, name: &str) -> WrappedCommands {
 }
 
 fn trap(simple: &SimpleCommand) -> WrappedCommands {
-    let Some(word) = simple.words.get(1) else {
+    let first = if has_word(simple, "--") { 2 } else { 1 };
+    let Some(word) = simple.words.get(first) else {
         return only_itself();
     };
     match word.plain() {
