@@ -21,7 +21,8 @@ const MAX_RULES: usize = 2_000;
 pub(crate) struct ProjectScan {
     workspace: Workspace,
     roots: Vec<PathBuf>,
-    /// Configured patterns of protected files; the default ones apply only to the project directory itself.
+    /// Configured patterns of protected files. Of the default ones, rules files are protected in every directory, others
+    /// only in the project directory itself.
     protected: Option<(Arc<ProtectedPaths>, Arc<ProjectPaths>)>,
     hides_files: bool,
     /// The user's git configuration, which may refer to files of the project.

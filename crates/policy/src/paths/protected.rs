@@ -11,19 +11,32 @@ use std::path::Path;
 const OTHER_PATTERNS: &[&str] = &[
     // Agents.
     ".agents/",
+    ".aider.conf.yml",
+    ".amazonq/",
+    ".augment/",
     ".claude/",
     ".clinerules*",
     ".codex/",
     ".continue/",
     ".cursor/",
     ".gemini/",
+    ".github/agents/",
+    ".github/chatmodes/",
+    ".goosehints",
     ".hew/",
     ".hewrules*",
+    ".junie/",
+    ".kiro/",
     ".mcp.json",
+    ".opencode/",
+    ".qwen/",
     ".roo/",
     ".rooprotected",
     ".roorules*",
+    ".trae/",
     ".windsurf/",
+    "QWEN.md",
+    "opencode.json",
     // Editors and development environments.
     "*.code-workspace",
     ".devcontainer/",
@@ -44,6 +57,9 @@ const OTHER_PATTERNS: &[&str] = &[
     ".githooks/",
     ".gitmodules",
     ".husky/",
+    ".lefthook.yml",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
     // Shells.
     ".bash_aliases",
     ".bash_login",
@@ -57,28 +73,41 @@ const OTHER_PATTERNS: &[&str] = &[
     ".login",
     ".mkshrc",
     ".profile",
+    ".screenrc",
+    ".ssh/",
     ".tcshrc",
+    ".tmux.conf",
+    ".xinitrc",
+    ".xprofile",
     ".zlogin",
     ".zlogout",
     ".zprofile",
     ".zshenv",
     ".zshrc",
-    // Package managers.
+    // Package managers and tool versions.
     ".cargo/config",
     ".cargo/config.toml",
+    ".mise.toml",
     ".npmrc",
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
     ".pnpmfile.cjs",
+    ".tool-versions",
+    ".yarn/plugins/",
+    ".yarn/releases/",
     ".yarnrc",
     ".yarnrc.yml",
+    "mise.toml",
 ];
 
 /// The patterns that are protected by default: what hew reads from a project, and what others execute or obey.
 fn protected_patterns() -> impl Iterator<Item = String> {
-    let read = project_files::all().map(|name| match name.contains('/') {
+    let all = project_files::all().chain(OTHER_PATTERNS.iter().copied());
+    // A slash in the middle would limit a pattern to the project's own folder.
+    all.map(|name| match name.trim_end_matches('/').contains('/') {
         true => format!("**/{name}"),
         false => name.to_owned(),
-    });
-    read.chain(OTHER_PATTERNS.iter().map(|pattern| (*pattern).to_owned()))
+    })
 }
 
 /// The names among the default patterns that denote one path in a project directory.
@@ -176,6 +205,7 @@ mod tests {
             "x/.envrc",
             ".codex/config.toml",
             ".cargo/config.toml",
+            "x/.cargo/config.toml",
             ".devcontainer/a",
         ] {
             assert!(protected.covers(Path::new(name), &project), "{name}");

@@ -6,7 +6,8 @@
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
     // The user, the shell and the session.
-    "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "HOSTNAME", "LANG", "LANGUAGE", "LOGNAME", "OSTYPE", "PATH",
+    "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "HOSTNAME", "LANG", "LANGUAGE", "LC_ADDRESS", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION",
+    "LC_MEASUREMENT", "LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME", "LOGNAME", "OSTYPE", "PATH",
     "SHELL", "SHLVL", "SSH_AUTH_SOCK", "TEMP", "TERM", "TERMINFO", "TERMINFO_DIRS", "TMP", "TMPDIR", "TZ", "TZDIR",
     "USER", "WAYLAND_DISPLAY", "XAUTHORITY",
     "XDG_CACHE_HOME", "XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "XDG_CURRENT_DESKTOP", "XDG_DATA_DIRS", "XDG_DATA_HOME",
@@ -76,14 +77,10 @@ const NAMES: &[&str] = &[
     "GITHUB_ACTIONS", "LOG_LEVEL", "VERBOSE",
 ];
 
-/// Prefixes of further names, in upper case.
-const PREFIXES: [&str; 1] = ["LC_"];
-
 /// Whether processes get a variable by default. A URL with credentials is not passed on, whatever its name.
 pub(super) fn is_allowed(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    let is_listed = NAMES.contains(&name.as_str()) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    is_listed && !has_credentials(value)
+    NAMES.contains(&name.as_str()) && !has_credentials(value)
 }
 
 /// Whether a text contains a URL with a user or a password, such as `https://user:password@host`.
@@ -104,6 +101,7 @@ mod tests {
         for (name, value, allowed) in [
             ("PATH", "/bin", true),
             ("LC_ALL", "C", true),
+            ("LC_SECRET", "C", false),
             ("http_proxy", "http://proxy:3128", true),
             ("http_proxy", "http://me:pw@proxy:3128", false),
             ("PIP_INDEX_URL", "https://token@host/simple", false),

@@ -65,6 +65,8 @@ pub(super) struct CreatedNames {
     below: Vec<(PathBuf, PathBuf)>,
     /// The last components of both. Other names need not be resolved.
     names: HashSet<OsString>,
+    /// Rules files, which exist also for single modes: `.clinerules-code`.
+    rules: HashSet<PathBuf>,
     program: Vec<sock_filter>,
 }
 
@@ -73,13 +75,17 @@ impl CreatedNames {
     pub(super) fn new(request: &GuardRequest) -> Option<Self> {
         let missing = request.protected.iter().filter(|path| path.symlink_metadata().is_err());
         let paths: HashSet<PathBuf> = missing.filter_map(|path| canonical(path)).collect();
+        let is_rules = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().ends_with(b"rules"));
+        let rules = request.protected.iter().filter(is_rules);
+        let rules: HashSet<PathBuf> = rules.filter_map(|path| canonical(path)).collect();
         let below = request.uncreatable.clone();
         let all = paths.iter().chain(below.iter().map(|(_, name)| name));
         let names: HashSet<OsString> = all.filter_map(|path| Some(path.file_name()?.to_owned())).collect();
-        (!names.is_empty()).then(|| Self {
+        (!names.is_empty() || !rules.is_empty()).then(|| Self {
             paths,
             below,
             names,
+            rules,
             program: filter(),
         })
     }
@@ -125,14 +131,20 @@ impl CreatedNames {
             let Ok(target) = path.read_link() else { break };
             path = path.with_file_name("").join(target);
         }
-        self.names.contains(path.file_name().unwrap_or_default())
-            && canonical(&path).is_some_and(|path| {
-                let is_below = |(folder, name): &(PathBuf, PathBuf)| {
-                    path.strip_prefix(folder)
-                        .is_ok_and(|inner| inner.ends_with(name) && !is_generated(inner))
-                };
-                self.paths.contains(&path) || self.below.iter().any(is_below)
-            })
+        let name = path.file_name().unwrap_or_default();
+        if !self.names.contains(name) && rules_of_mode(name).is_none() {
+            return false;
+        }
+        canonical(&path).is_some_and(|path| {
+            let is_below = |(folder, name): &(PathBuf, PathBuf)| {
+                path.strip_prefix(folder)
+                    .is_ok_and(|inner| inner.ends_with(name) && !is_generated(inner))
+            };
+            let of_mode = path.file_name().and_then(rules_of_mode);
+            self.paths.contains(&path)
+                || self.below.iter().any(is_below)
+                || of_mode.is_some_and(|rules| self.rules.contains(&path.with_file_name(rules)))
+        })
     }
 }
 
@@ -150,6 +162,11 @@ fn canonical(path: &Path) -> Option<PathBuf> {
         Err(_) => return None,
     };
     Some(folder.join(name))
+}
+
+/// The name of the rules file for all modes: `.clinerules` for `.clinerules-code`.
+fn rules_of_mode(name: &OsStr) -> Option<&str> {
+    name.to_str()?.split_once('-').map(|(rules, _)| rules)
 }
 
 /// A path in the memory of a process.

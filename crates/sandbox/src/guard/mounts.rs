@@ -47,6 +47,7 @@ impl MountTable {
         for (root, tree) in roots {
             move_mount(tree, "", CWD, root, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
         }
+        mount_shared_memory(args)?;
         mount_devpts().or_else(|_| hide(Path::new("/dev/pts")))?;
         if namespaces == Namespaces::Processes {
             let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -113,6 +114,17 @@ fn clone_roots(args: &GuardArgs) -> io::Result<Vec<(PathBuf, OwnedFd)>> {
         Ok((root, tree))
     });
     taken.collect()
+}
+
+/// A private `/dev/shm`, so that commands neither see nor change the shared memory of other programs.
+fn mount_shared_memory(args: &GuardArgs) -> io::Result<()> {
+    let folder = Path::new("/dev/shm");
+    if !folder.is_dir() || !args.writable.iter().any(|root| root == folder) {
+        return Ok(());
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("tmpfs", folder, "tmpfs", flags, c"mode=1777")?;
+    Ok(())
 }
 
 /// A private devpts, in which programs can open new terminals but not the user's.
