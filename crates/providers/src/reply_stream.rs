@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep};
 /// How long the connection of a complete reply may take to end, so that it can be reused.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The maximum number of reads before chunks are delivered.
+/// The maximum number of reads before chunks are delivered, or other tasks run.
 const MAX_BATCH: usize = 1024;
 
 /// The limits of a reply. They are far above those of any model, so that only a server that never ends a reply reaches
@@ -29,6 +29,8 @@ pub(crate) struct ReplyLimits {
     content: usize,
     /// Everything, including the framing.
     bytes: usize,
+    /// Tool calls.
+    calls: usize,
     /// From the response to its end.
     duration: Duration,
 }
@@ -40,6 +42,7 @@ impl ReplyLimits {
     const BYTES_PER_TOKEN: usize = 16;
     /// The framing of a token is at most this many times as long as the token.
     const FRAMING: usize = 64;
+    const MAX_CALLS: usize = 256;
     const MAX_DURATION: Duration = Duration::from_secs(60 * 60);
 
     /// The limits of a reply with this maximum number of tokens, if it is known.
@@ -52,6 +55,7 @@ impl ReplyLimits {
         ReplyLimits {
             content,
             bytes: content * ReplyLimits::FRAMING,
+            calls: ReplyLimits::MAX_CALLS,
             duration: ReplyLimits::MAX_DURATION,
         }
     }
@@ -78,6 +82,8 @@ pub(crate) struct ReplyStream {
     started: Instant,
     /// The bytes of the content so far.
     content: usize,
+    /// The tool calls so far.
+    calls: usize,
     /// All bytes so far.
     received: usize,
 }
@@ -124,6 +130,7 @@ impl ReplyStream {
             limits: ReplyLimits::new(None),
             started: Instant::now(),
             content: 0,
+            calls: 0,
             received: 0,
         }
     }
@@ -157,10 +164,13 @@ impl ReplyStream {
         let ReplyLimits {
             content,
             bytes,
+            calls,
             duration,
         } = self.limits;
         let detail = if self.content > content {
             format!("it is longer than {} KB", content >> 10)
+        } else if self.calls > calls {
+            format!("it contains more than {calls} tool calls")
         } else if self.received > bytes {
             format!("it is longer than {} MB", bytes >> 20)
         } else if self.started.elapsed() > duration {
@@ -241,6 +251,7 @@ impl ReplyStream {
                 self.state = StreamState::Complete;
             }
             self.content += content_bytes(&chunk);
+            self.calls += usize::from(matches!(chunk, Chunk::ToolStart { .. }));
             match (self.ready.back_mut(), chunk) {
                 (Some(Chunk::Text(text)), Chunk::Text(more)) | (Some(Chunk::Thinking(text)), Chunk::Thinking(more)) => {
                     text.push_str(&more);
@@ -264,7 +275,7 @@ impl ReplyStream {
     /// Reads everything available, until there are chunks to deliver and no more bytes to read.
     fn poll_bytes(&mut self, cx: &mut Context<'_>) {
         let mut pieces = 0;
-        while self.state != StreamState::Ended && (self.ready.is_empty() || pieces < MAX_BATCH) {
+        while self.state != StreamState::Ended && pieces < MAX_BATCH {
             pieces += 1;
             match self.bytes.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(bytes))) => {
@@ -296,6 +307,10 @@ impl ReplyStream {
             }
         }
         self.last_received = Instant::now();
+        if self.ready.is_empty() && self.state != StreamState::Ended {
+            // Other tasks run before the next read.
+            cx.waker().wake_by_ref();
+        }
     }
 
     /// Fails the stream after the stall timeout.

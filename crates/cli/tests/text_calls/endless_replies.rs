@@ -30,6 +30,7 @@ fn stream(kind: &str, delta: &str) -> (String, String) {
     };
     let more = match kind {
         "ping" => event("ping", r#"{"type":"ping"}"#),
+        "calls" => open.clone() + &event("content_block_stop", r#"{"type":"content_block_stop","index":0}"#),
         _ => event(
             "content_block_delta",
             &format!(r#"{{"type":"content_block_delta","index":0,"delta":{body}}}"#),
@@ -38,7 +39,7 @@ fn stream(kind: &str, delta: &str) -> (String, String) {
     (start + &open, more)
 }
 
-/// A server that sends the same event forever. Notifies about the first request.
+/// A server that sends the same text forever, after a start with or without the head. Notifies about the first request.
 async fn endless(start: String, more: String) -> (String, Arc<Notify>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -51,7 +52,10 @@ async fn endless(start: String, more: String) -> (String, Arc<Notify>) {
                 let mut buffer = vec![0; 1 << 20];
                 let read = socket.read(&mut buffer).await.unwrap_or(0);
                 assert!(read > 0);
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                let head = match start.starts_with("HTTP/") {
+                    true => "",
+                    false => "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+                };
                 let mut sent = socket.write_all(format!("{head}{start}").as_bytes()).await;
                 notify.notify_one();
                 while sent.is_ok() {
@@ -75,24 +79,33 @@ fn hew(url: &str, project: &Project) -> Hew {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_reply_is_stopped() {
     let project = Project::new(&[]).unwrap();
-    for kind in ["text", "thinking", "tool"] {
+    for (kind, code, message) in [
+        ("text", 1, "it is longer than"),
+        ("thinking", 1, "it is longer than"),
+        ("tool", 1, "it is longer than"),
+        ("calls", 3, "it contains more than 256 tool calls"),
+    ] {
         let (start, more) = stream(kind, &"x".repeat(2_000));
         let (url, _) = endless(start, more).await;
         let output = hew(&url, &project).run().await.unwrap();
-        assert_eq!(output.code(), Some(1), "{kind}: {}", output.stderr);
-        assert!(
-            output.stderr.contains("was stopped: it is longer than"),
-            "{kind}: {}",
-            output.stderr
-        );
+        assert_eq!(output.code(), Some(code), "{kind}: {}", output.stderr);
+        let message = format!("was stopped: {message}");
+        assert!(output.stderr.contains(&message), "{kind}: {}", output.stderr);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_ends_hew_whatever_is_streamed() {
     let project = Project::new(&[]).unwrap();
-    for kind in ["text", "thinking", "tool", "ping"] {
-        let (start, more) = stream(kind, "x");
+    for kind in ["text", "thinking", "tool", "ping", "calls", "chunks", "interim"] {
+        let (start, more) = match kind {
+            "chunks" => (
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_owned(),
+                "1\r\n:\r\n".to_owned(),
+            ),
+            "interim" => ["HTTP/1.1 100 Continue\r\n\r\n"; 2].map(str::to_owned).into(),
+            _ => stream(kind, "x"),
+        };
         let (url, begun) = endless(start, more).await;
         let running = hew(&url, &project).timeout(Duration::from_secs(60)).spawn().unwrap();
         begun.notified().await;

@@ -96,6 +96,8 @@ impl BatchingSocket {
             return Poll::Ready(Ok(false));
         };
         ready!(until.as_mut().poll(cx));
+        // A server that never stops sending must not keep other tasks from running.
+        ready!(tokio::task::coop::poll_proceed(cx)).made_progress();
         let room = buffer.remaining().min(MAX_READ);
         let read = match socket.read(buffer.initialize_unfilled_to(room)) {
             Ok(read) => read,
