@@ -45,6 +45,18 @@ const SUITES: &[AttackSuite] = &[
         filters: &["bypasses::", "properties::"],
     },
     AttackSuite {
+        area: "shell: programs that run other programs",
+        package: "cli",
+        test: "security",
+        filters: &["shell_lines::"],
+    },
+    AttackSuite {
+        area: "network: named hosts only",
+        package: "cli",
+        test: "security",
+        filters: &["network_hosts::"],
+    },
+    AttackSuite {
         area: "rules for paths, tools and modes",
         package: "policy",
         test: "all",

@@ -8,6 +8,8 @@ mod security {
     pub(crate) mod environment;
     pub(crate) mod escapes;
     pub(crate) mod nesting;
+    pub(crate) mod network_hosts;
+    pub(crate) mod shell_lines;
     pub(crate) mod untrusted;
 }
 

@@ -11,12 +11,14 @@ use crate::project_context::open_workspace;
 use crate::roots;
 use policy::{Permissions, protected_names};
 use providers::presets::presets;
-use sandbox::{Confinement, ConfinementLevel, GuardPool, NetworkAccess, PathScan, ResourceLimits, git_control_paths};
+use sandbox::{
+    Confinement, ConfinementLevel, GuardPool, NetworkAccess, NetworkHosts, PathScan, ResourceLimits, git_control_paths,
+};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tool::NotificationSender;
-use toolbox::CommandOptions;
+use toolbox::{CommandHosts, CommandOptions};
 use workspace::Workspace;
 
 /// The directory of the data directory for texts that the user edits.
@@ -185,6 +187,9 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
             .filter(|file| file.is_file()),
     );
     hidden.extend(private);
+    // They have been checked already.
+    let hosts = settings.network_hosts.iter().filter_map(|host| host.parse().ok());
+    let hosts = CommandHosts(hosts.collect());
     Confinement {
         protected: protected
             .into_iter()
@@ -194,8 +199,10 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
         home: paths::home_dir(env),
         network: match settings.network {
             true => NetworkAccess::Granted,
-            false => NetworkAccess::Denied,
+            false if hosts.0.is_empty() => NetworkAccess::Denied,
+            false => NetworkAccess::Hosts,
         },
+        hosts: (!hosts.0.is_empty()).then(|| NetworkHosts(Arc::new(hosts))),
         limits: ResourceLimits {
             processes: Some(u64::from(settings.max_processes.get())),
             memory: settings

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::GuardPool;
+use crate::{GuardPool, NetworkHosts};
 
 /// The access rights of a process. It may read everything that is not hidden; writing is restricted.
 ///
@@ -27,6 +27,8 @@ pub struct Confinement {
     pub scan: Option<PathScan>,
     /// Access to the network, including loopback.
     pub network: NetworkAccess,
+    /// The hosts of [`NetworkAccess::Hosts`].
+    pub hosts: Option<NetworkHosts>,
     /// Resource limits.
     pub limits: ResourceLimits,
     /// The program that starts confined processes: its `main` must start with [`guard`](crate::guard).
@@ -118,6 +120,9 @@ pub enum ConfinementLevel {
 pub enum NetworkAccess {
     /// No sockets, not even local ones. Socket pairs within the process still work.
     Denied,
+    /// Named hosts, through an HTTP proxy on a network that contains nothing else. Where such a network cannot be created,
+    /// this is as [`Denied`](Self::Denied).
+    Hosts,
     /// TCP and UDP over IPv4 and IPv6. Unix sockets of other programs stay inaccessible.
     Granted,
 }
@@ -145,6 +150,7 @@ impl Confinement {
             hidden: Vec::new(),
             scan: None,
             network: NetworkAccess::Denied,
+            hosts: None,
             limits: ResourceLimits::default(),
             // Valid even if the file was replaced by a newer version.
             launcher: "/proc/self/exe".into(),
@@ -248,6 +254,7 @@ impl Confinement {
     pub fn summary(&self) -> String {
         let network = match self.network {
             NetworkAccess::Denied => "no network",
+            NetworkAccess::Hosts => "network only to the hosts of `sandbox.network_hosts`, through a proxy",
             NetworkAccess::Granted => "with network",
         };
         match self.level {

@@ -22,7 +22,9 @@ mod protected_snapshot;
 mod seccomp_filter;
 mod syscall;
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, IoSlice, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -30,13 +32,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::guard_args::{GuardArgs, GuardMode};
 use crate::guard_record::GuardRecord;
 use crate::guard_request::{GuardRequest, GuardStreams};
-use crate::{ConfinementReport, LayerStatus};
+use crate::host_proxy::PROXY_PORT;
+use crate::{ConfinementReport, LayerStatus, NetworkAccess};
 use command_runner::ConfinedRunner;
 use mounts::MountTable;
 
@@ -132,11 +136,16 @@ fn start(args: &GuardArgs, hew: UnixStream) -> ExitCode {
             Ok(None) => {
                 drop(reason);
                 let user = (flags & libc::CLONE_NEWUSER != 0).then_some(user);
-                let prepared = PreparedGuard::new(args, *namespaces, user, &problem, limit.is_enforced());
+                let (args, network) = own_network(args, *namespaces);
+                let prepared = PreparedGuard::new(&args, *namespaces, user, &problem, limit.is_enforced());
                 return match prepared {
                     Ok(mut prepared) => {
                         drop(report);
-                        prepared.serve(args, hew)
+                        if let Some(listener) = network {
+                            // If hew is gone, no command follows.
+                            drop(send_listener(&hew, listener));
+                        }
+                        prepared.serve(&args, hew)
                     }
                     Err(error) => {
                         let mut report = report;
@@ -162,6 +171,36 @@ fn start(args: &GuardArgs, hew: UnixStream) -> ExitCode {
     }
     limit.remove();
     ExitCode::from(GUARD_FAILED)
+}
+
+/// The arguments, and the listening socket of the proxy if named hosts are accessible. Without a network of its own, a
+/// guard grants none.
+fn own_network(args: &GuardArgs, namespaces: Namespaces) -> (GuardArgs, Option<Option<TcpListener>>) {
+    let args = args.clone();
+    if args.network != NetworkAccess::Hosts {
+        return (args, None);
+    }
+    let listener = match namespaces {
+        Namespaces::Processes | Namespaces::Files => syscall::own_network(PROXY_PORT).ok(),
+        Namespaces::None => None,
+    };
+    let network = match listener {
+        Some(_) => NetworkAccess::Hosts,
+        None => NetworkAccess::Denied,
+    };
+    (GuardArgs { network, ..args }, Some(listener))
+}
+
+/// Sends hew the listening socket of the proxy, or that there is none.
+fn send_listener(hew: &UnixStream, listener: Option<TcpListener>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let descriptors: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+    if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::Error::other("too many descriptors"));
+    }
+    sendmsg(hew, &[IoSlice::new(&[0])], &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
 /// The exit code of a child process.

@@ -52,8 +52,10 @@ impl GuardArgs {
                 .into_iter()
                 .flat_map(|path| ["--write".into(), path.into_os_string()]),
         );
-        if self.network == NetworkAccess::Granted {
-            args.push("--network".into());
+        match self.network {
+            NetworkAccess::Denied => {}
+            NetworkAccess::Hosts => args.push("--hosts".into()),
+            NetworkAccess::Granted => args.push("--network".into()),
         }
         for (flag, limit) in [
             ("--processes", self.limits.processes),
@@ -86,6 +88,7 @@ impl GuardArgs {
             match args.next()?.to_str()? {
                 "--free" => parsed.mode = GuardMode::Unconfined,
                 "--write" => parsed.writable.push(args.next()?.into()),
+                "--hosts" => parsed.network = NetworkAccess::Hosts,
                 "--network" => parsed.network = NetworkAccess::Granted,
                 "--processes" => parsed.limits.processes = Some(number(&args.next()?)?),
                 "--memory" => parsed.limits.memory = Some(number(&args.next()?)?),

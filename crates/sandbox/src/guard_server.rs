@@ -15,7 +15,8 @@ use tokio::process::Child;
 
 use crate::guard_args::GuardArgs;
 use crate::guard_request::{GuardRequest, GuardStreams};
-use crate::{Confinement, ProcessEnvironment};
+use crate::host_proxy::HostProxy;
+use crate::{Confinement, NetworkAccess, ProcessEnvironment};
 
 /// A guard that does not read a request for this long is given up.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,6 +28,8 @@ const MAX_IDLE: usize = 4;
 pub(crate) struct GuardServer {
     child: Child,
     control: UnixStream,
+    /// Ends when the guard ends.
+    _proxy: Option<HostProxy>,
 }
 
 impl GuardServer {
@@ -45,7 +48,16 @@ impl GuardServer {
             .stderr(Stdio::null())
             .process_group(0);
         let child = tokio::process::Command::from(command).spawn()?;
-        Ok(Self { child, control })
+        let hosts = confinement.hosts.clone();
+        let proxy = match hosts.filter(|_| confinement.network == NetworkAccess::Hosts) {
+            Some(hosts) => Some(HostProxy::start(control.try_clone()?, hosts)),
+            None => None,
+        };
+        Ok(Self {
+            child,
+            control,
+            _proxy: proxy,
+        })
     }
 
     fn submit(&self, request: &GuardRequest, streams: &GuardStreams<BorrowedFd<'_>>) -> io::Result<()> {

@@ -10,8 +10,11 @@ use crate::guard_args::GuardArgs;
 use crate::guard_channel::{GuardChannel, GuardReport};
 use crate::guard_request::{GuardRequest, GuardStreams};
 use crate::guard_server;
+use crate::host_proxy::proxy_variables;
 use crate::spawn::{self, ResolvedProgram};
-use crate::{Confinement, ConfinementLevel, ConfinementReport, Error, Process, ProcessEnvironment, ProcessRequest};
+use crate::{
+    Confinement, ConfinementLevel, ConfinementReport, Error, NetworkAccess, Process, ProcessEnvironment, ProcessRequest,
+};
 
 /// Starts a program through a guard.
 pub(crate) fn start(
@@ -67,10 +70,17 @@ pub(crate) fn submit(
         uncreatable,
         hidden,
     } = confinement.access_paths().map_err(Error::Paths)?;
+    let uses_proxy = confinement.network == NetworkAccess::Hosts && confinement.level != ConfinementLevel::Off;
+    let environment_with_proxy = uses_proxy.then(|| {
+        proxy_variables().fold(environment.clone(), |environment, (name, value)| {
+            environment.with(name, value)
+        })
+    });
+    let visible = environment_with_proxy.as_ref().unwrap_or(environment);
     let order = GuardRequest {
         command: resolved.command(),
         cwd: cwd.to_owned(),
-        environment: environment
+        environment: visible
             .iter()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),

@@ -47,6 +47,8 @@ mod guard_request;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
 mod guard_server;
 mod harden;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
+mod host_proxy;
 #[cfg(target_os = "linux")]
 mod launch;
 mod piped_process;
@@ -72,6 +74,7 @@ pub use foreground::foreground;
 pub use guard::guard;
 pub use guard_server::GuardPool;
 pub use harden::harden;
+pub use host_proxy::{HostResolver, NetworkHosts};
 pub use piped_process::PipedProcess;
 pub use process::Process;
 pub use report::{ConfinementReport, LayerStatus};

@@ -25,7 +25,7 @@ pub use support::jobs::{JobRegistry, JobRegistryView};
 pub use support::peer_aliases::{PeerEquivalent, peer_tool_hint, peer_tools};
 pub use support::project::read_tracker::ToolCaller;
 pub use support::web::{
-    AllowedHost, Chromium, InvalidHostPattern, ProxyLookup, ProxyResolver, SearchEngine, SearchOptions,
+    AllowedHost, Chromium, CommandHosts, InvalidHostPattern, ProxyLookup, ProxyResolver, SearchEngine, SearchOptions,
     SourcegraphOptions, WebOptions,
 };
 

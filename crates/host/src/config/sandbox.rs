@@ -11,6 +11,10 @@ config_table! {
     pub struct SandboxConfig {
         /// Whether commands have network access.
         network: bool = false,
+        /// Hosts that commands may reach without `network`, through a proxy, such as `crates.io` or `*.npmjs.org`.
+        /// Addresses and private hosts must be listed as addresses or networks.
+        #[serde(deserialize_with = "super::web::hosts")]
+        network_hosts: Vec<String>,
         /// Additional files and directories that commands may write, such as `~/.gradle`.
         write: Vec<String>,
         /// Files and directories that commands may not read, such as `~/.ssh`. Relative paths start in the project.

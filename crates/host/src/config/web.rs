@@ -52,7 +52,7 @@ pub enum SearchServiceName {
     Searxng,
 }
 
-fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let hosts = Vec::<String>::deserialize(deserializer)?;
     match hosts.iter().find_map(|host| host.parse::<toolbox::AllowedHost>().err()) {
         Some(error) => Err(D::Error::custom(error)),

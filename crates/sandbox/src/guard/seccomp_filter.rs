@@ -207,7 +207,8 @@ fn sockets(network: NetworkAccess) -> Result<Vec<SeccompRule>, seccompiler::Back
     match network {
         // An empty list denies all arguments.
         NetworkAccess::Denied => Ok(Vec::new()),
-        NetworkAccess::Granted => [
+        // The network of the guard contains nothing but the proxy.
+        NetworkAccess::Hosts | NetworkAccess::Granted => [
             // Unix sockets, which can control containers and services, stay denied.
             rule([(0, Is::Ne, v4), (0, Is::Ne, v6), (0, Is::Ne, netlink)]),
             raw(v4),

@@ -11,6 +11,7 @@ use std::process::Command;
 use rustix::process::{Pid, Signal};
 use std::ffi::CStr;
 use std::io;
+use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -38,6 +39,26 @@ pub(super) fn landlock_version() -> Option<u32> {
         )
     };
     u32::try_from(version).ok().filter(|version| *version > 0)
+}
+
+/// A new network for this process and its children, with nothing but a loopback interface, and a listening socket in it.
+pub(super) fn own_network(port: u16) -> io::Result<TcpListener> {
+    // SAFETY: the call takes no pointers, and this process has one thread.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    // SAFETY: all bytes of this plain structure may be zero.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = *from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the kernel reads a structure of this type, which outlives the call.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    TcpListener::bind(("127.0.0.1", port))
 }
 
 /// Gives up the controlling terminal, so that child processes cannot prompt for a password there. A new session would

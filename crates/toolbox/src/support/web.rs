@@ -6,7 +6,7 @@ mod client;
 mod markdown;
 mod reply;
 
-pub use allowed_hosts::{AllowedHost, InvalidHostPattern};
+pub use allowed_hosts::{AllowedHost, CommandHosts, InvalidHostPattern};
 pub(crate) use charset::decode;
 pub(crate) use client::{BodyCompression, WebClient, WebRequest, is_same_host, parse, permit};
 pub(crate) use markdown::{WebPage, markdown, one_line};

@@ -1,6 +1,6 @@
 //! Public addresses, and private ones allowed by the configuration.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
 /// A private host or network that may be accessed.
@@ -94,6 +94,38 @@ impl AllowedHost {
             HostPattern::Name(own) => *own == name,
             HostPattern::Below(parent) => name.ends_with(parent.as_str()),
             HostPattern::Network { .. } => false,
+        }
+    }
+}
+
+/// The hosts that commands may reach. A private address must be listed itself, so that the name of a public host never
+/// leads to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandHosts(pub Vec<AllowedHost>);
+
+impl sandbox::HostResolver for CommandHosts {
+    fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+        let refused = || format!("{host}:{port} is not one of `sandbox.network_hosts`");
+        let is_listed = |address: IpAddr| self.0.iter().any(|allowed| allowed.covers("", address, port));
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return match is_listed(address) {
+                true => Ok(vec![(address, port).into()]),
+                false => Err(refused()),
+            };
+        }
+        if !is_name(host) || !self.0.iter().any(|allowed| allowed.covers_name(host, port)) {
+            return Err(refused());
+        }
+        let found = (host, port).to_socket_addrs().map_err(|error| error.to_string())?;
+        let is_local = |address: IpAddr| plain(host) == "localhost" && address.is_loopback();
+        let found: Vec<SocketAddr> = found
+            .filter(|found| is_public(found.ip()) || is_listed(found.ip()) || is_local(found.ip()))
+            .collect();
+        match found.is_empty() {
+            true => Err(format!(
+                "{host} has no public address; list the address in `sandbox.network_hosts`"
+            )),
+            false => Ok(found),
         }
     }
 }
