@@ -53,5 +53,16 @@ async fn rules_decide_about_commands_that_other_commands_run() {
             assert!(!output.stdout.starts_with("allow"), "{line}: {}", output.stdout);
         }
     }
+    let scene = Scene::new("[permissions]\ndeny = ['run(git push)']", &[]);
+    for line in [
+        "git send-pack x",
+        "git http-push x",
+        "git subtree push -P a x y",
+        "git-send-pack x",
+    ] {
+        tried += 1;
+        let output = scene.hew(&["permissions", "test", "run", line]).await;
+        assert!(output.stdout.starts_with("deny"), "{line}: {}", output.stdout);
+    }
     println!("attack: tried {tried}");
 }

@@ -97,13 +97,12 @@ async fn an_endless_reply_is_stopped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_ends_hew_whatever_is_streamed() {
     let project = Project::new(&[]).unwrap();
-    for kind in ["text", "thinking", "tool", "ping", "calls", "chunks", "interim"] {
+    for kind in ["text", "thinking", "tool", "ping", "calls", "chunks"] {
         let (start, more) = match kind {
             "chunks" => (
                 "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_owned(),
                 "1\r\n:\r\n".to_owned(),
             ),
-            "interim" => ["HTTP/1.1 100 Continue\r\n\r\n"; 2].map(str::to_owned).into(),
             _ => stream(kind, "x"),
         };
         let (url, begun) = endless(start, more).await;

@@ -160,9 +160,10 @@ fn prefix(tokens: &[PatternToken], words: &[ShellWord], open_ended: bool) -> Mat
 
 fn wide(tokens: &[PatternToken], simple: &SimpleCommand) -> Match {
     let name = simple.name().unwrap_or_default();
-    let whole = dashed_words(&name, &simple.words)
+    let spelled = dashed_words(&name, &simple.words).unwrap_or_else(|| simple.words.clone());
+    let whole = pushing_words(&spelled)
         .into_iter()
-        .chain([simple.words.clone()])
+        .chain([spelled, simple.words.clone()])
         .map(|words| matches_loosely(tokens, &words, simple.open_ended))
         .max()
         .unwrap_or(Match::No);
@@ -189,6 +190,26 @@ fn dashed_words(name: &str, words: &[ShellWord]) -> Option<Vec<ShellWord>> {
     let (program, subcommand) = dashed_subcommand(name)?;
     let first = [ShellWord::text(program), ShellWord::text(subcommand)];
     Some(first.into_iter().chain(words.iter().skip(1).cloned()).collect())
+}
+
+/// The words of git's other subcommands that push, as `git push`.
+fn pushing_words(words: &[ShellWord]) -> Option<Vec<ShellWord>> {
+    let texts: Vec<Option<String>> = words.iter().map(ShellWord::plain).collect();
+    let is = |at: usize, names: &[&str]| {
+        texts
+            .get(at)
+            .and_then(Option::as_deref)
+            .is_some_and(|text| names.contains(&text))
+    };
+    let pushes = |at: &usize| is(*at, &["send-pack", "http-push"]) || (is(*at, &["subtree"]) && is(at + 1, &["push"]));
+    let at = (1..words.len()).find(pushes)?;
+    let program = words.first().and_then(ShellWord::plain)?;
+    if basename(&program) != "git" {
+        return None;
+    }
+    let mut words = words.to_vec();
+    words[at] = ShellWord::text("push");
+    Some(words)
 }
 
 /// Whether an argument is code that names the program of a pattern.
