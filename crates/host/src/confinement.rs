@@ -4,6 +4,7 @@ use crate::config::{Config, LoadedConfig, PermissionLevel};
 use crate::denied_paths;
 use crate::environment::ProcessEnv;
 use crate::failure::Result;
+use crate::long_results;
 use crate::path_scan::{MAX_PROTECTED, ProjectScan, too_many_paths};
 use crate::paths;
 use crate::permissions;
@@ -23,9 +24,9 @@ use workspace::Workspace;
 
 /// The directory of the data directory for texts that the user edits.
 pub const COMPOSER_DIR: &str = "composer";
-/// Entries of the data directory that are hidden from commands: conversations, credentials, and copies of files, which
-/// may be hidden files.
-const PRIVATE_DATA: [&str; 12] = [
+/// Entries of the data directory that are hidden from commands, also if they are created later: conversations,
+/// credentials, and copies of files, which may be hidden files. Long results are the only entry that commands may read.
+const PRIVATE_DATA: [&str; 14] = [
     "browser",
     COMPOSER_DIR,
     "files",
@@ -37,7 +38,9 @@ const PRIVATE_DATA: [&str; 12] = [
     "mcp",
     "memory",
     "running",
+    "serve",
     "trust.json",
+    "tui",
 ];
 const MEGABYTE: u64 = 1024 * 1024;
 
@@ -175,8 +178,14 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     composer.for_each(|folder| {
         create_private_dir(&folder);
     });
-    let private = own_data.iter().filter(|data| data.is_dir());
-    let private = private.flat_map(|data| PRIVATE_DATA.map(|name| data.join(name)));
+    let private = own_data.iter().filter(|data| data.is_dir()).flat_map(|data| {
+        let present = std::fs::read_dir(data).into_iter().flatten().flatten();
+        let present = present.map(|entry| entry.path());
+        let present = present.filter(|path| !path.ends_with(long_results::DIR_NAME));
+        present
+            .chain(PRIVATE_DATA.map(|name| data.join(name)))
+            .collect::<Vec<_>>()
+    });
     let mut hidden: Vec<PathBuf> = settings.hide.iter().map(place).collect();
     // It may contain keys.
     hidden.extend(
@@ -184,7 +193,7 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
             .into_iter()
             .chain(paths::keys_file(env))
             .chain(paths::accounts_file(env))
-            .filter(|file| file.is_file()),
+            .filter(|file| file.is_file() || !file.exists()),
     );
     hidden.extend(private);
     // They have been checked already.
@@ -352,9 +361,12 @@ mod tests {
         let text = data.display().to_string();
         let env = ProcessEnv::from([("HEW_DATA_DIR", text.as_str())]);
         let made = || confinement(&Config::default(), &env, &Workspace::open(&top.join("repo")).unwrap());
-        fs::create_dir_all(&data).unwrap();
+        fs::create_dir_all(data.join("long-answers/1")).unwrap();
+        fs::write(data.join("another.json"), "").unwrap();
         let hidden = made().hidden;
         for name in [
+            "another.json",
+            "serve",
             "files",
             "hew.db",
             "hew.db-wal",
