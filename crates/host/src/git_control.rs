@@ -252,6 +252,10 @@ impl RepositoryState {
 
     /// Disables the commands of a prepared rebase, except those that were there before. Returns whether there were any.
     fn disarm_rebase(&self, file: &Path) -> bool {
+        // A link may lead out of the project.
+        if let Some(folder) = file.parent().filter(|folder| folder.is_symlink()) {
+            return block(folder);
+        }
         let text = read(file);
         let is_new = |line: &str| is_exec(line) && !self.commands.contains(line);
         if !text.lines().any(is_new) {

@@ -3,26 +3,26 @@
 //! In the sandbox a hidden file cannot be read, so `git add -A` would fail if it is untracked. Its path is added to the
 //! repository's own exclude file, and removed after the command.
 
-use crate::checkpoint::git_index_file;
-use std::fs;
+use crate::git_folder::GitFolder;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const FIRST_LINE: &[u8] = b"# hidden from commands by hew, while one runs";
+const EXCLUDE: &str = "exclude";
 const LAST_LINE: &[u8] = b"# end of hidden paths";
 
 /// Excluded paths of a repository. They are removed on drop.
 #[derive(Debug)]
 pub struct HiddenExcludes {
-    file: PathBuf,
+    info: GitFolder,
 }
 
 impl HiddenExcludes {
-    /// Excludes the hidden paths in the repository that contains this folder. `None` if there are none, or if the file
-    /// cannot be written.
-    pub fn set(folder: &Path, hidden: &[PathBuf]) -> Option<Self> {
-        let (top, index) = git_index_file(folder)?;
+    /// Excludes the hidden paths in the repository that contains this folder. `None` if there are none, if the repository
+    /// is not in one of the roots, or if the file cannot be written.
+    pub fn set(folder: &Path, hidden: &[PathBuf], roots: &[PathBuf]) -> Option<Self> {
+        let (top, git) = GitFolder::containing(folder, roots)?;
         let paths = hidden.iter().filter_map(|path| path.strip_prefix(&top).ok());
         let lines: Vec<Vec<u8>> = paths
             .filter(|path| !path.as_os_str().is_empty())
@@ -31,13 +31,9 @@ impl HiddenExcludes {
         if lines.is_empty() {
             return None;
         }
-        let own = index.parent()?;
         // A linked worktree has the exclude file of the main one.
-        let common = fs::read_to_string(own.join("commondir")).map(|common| own.join(common.trim()));
-        let info = common.unwrap_or_else(|_| own.to_owned()).join("info");
-        fs::create_dir_all(&info).ok()?;
-        let file = info.join("exclude");
-        let mut text = without_block(&read(&file).ok()?);
+        let info = git.common(roots)?.subfolder("info").ok()?;
+        let mut text = without_block(&read(&info).ok()?);
         if !text.is_empty() && !text.ends_with(b"\n") {
             text.push(b'\n');
         }
@@ -49,32 +45,36 @@ impl HiddenExcludes {
             text.extend(line);
             text.push(b'\n');
         }
-        replace(&file, &text).ok()?;
-        Some(Self { file })
+        replace(&info, &text).ok()?;
+        Some(Self { info })
     }
 }
 
 impl Drop for HiddenExcludes {
     fn drop(&mut self) {
-        let removed = read(&self.file).and_then(|text| replace(&self.file, &without_block(&text)));
+        let removed = read(&self.info).and_then(|text| replace(&self.info, &without_block(&text)));
         // If that fails, git ignores files that are hidden anyway.
         removed.ok();
     }
 }
 
-/// The content of a regular file; empty if there is none.
-fn read(file: &Path) -> io::Result<Vec<u8>> {
-    match crate::read_regular_file(file, 1024 * 1024) {
+/// Whether a command of hew has not removed its lines, because it is running or was killed.
+pub(crate) fn has_block(git: GitFolder, roots: &[PathBuf]) -> bool {
+    let info = git.common(roots).and_then(|git| git.subfolder("info").ok());
+    let text = info.and_then(|info| read(&info).ok()).unwrap_or_default();
+    without_block(&text) != text
+}
+
+/// The exclude file; empty if there is none.
+fn read(info: &GitFolder) -> io::Result<Vec<u8>> {
+    match info.read(EXCLUDE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read,
+        read => read.map(|(text, _)| text),
     }
 }
 
-/// Replaces a file, so that a link is not followed.
-fn replace(file: &Path, text: &[u8]) -> io::Result<()> {
-    let new = file.with_extension(format!("hew-{}", std::process::id()));
-    fs::write(&new, text)?;
-    fs::rename(new, file)
+fn replace(info: &GitFolder, text: &[u8]) -> io::Result<()> {
+    info.replace(EXCLUDE, &format!("exclude.hew-{}", std::process::id()), text, None)
 }
 
 /// The text without the lines of an earlier command.
@@ -110,6 +110,7 @@ fn pattern(path: &Path) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn hidden_paths_are_excluded_until_the_end() {
@@ -120,7 +121,8 @@ mod tests {
         fs::write(root.join(".git/index"), "").unwrap();
         let file = root.join(".git/info/exclude");
         fs::write(&file, "# own\n*.tmp").unwrap();
-        let set = HiddenExcludes::set(&root, &[root.join("a b/*.key"), "/elsewhere".into()]).unwrap();
+        let (roots, hidden) = ([root.clone()], [root.join("a b/*.key"), "/elsewhere".into()]);
+        let set = HiddenExcludes::set(&root, &hidden, &roots).unwrap();
         let text = fs::read_to_string(&file).unwrap();
         assert!(
             text.starts_with("# own\n*.tmp\n#") && text.contains("\n/a\\ b/\\*.key\n"),
@@ -128,6 +130,15 @@ mod tests {
         );
         drop(set);
         assert_eq!(fs::read_to_string(&file).unwrap(), "# own\n*.tmp\n");
-        assert!(HiddenExcludes::set(&root, &["/elsewhere".into()]).is_none());
+        assert!(HiddenExcludes::set(&root, &["/elsewhere".into()], &roots).is_none());
+        // Neither a link nor a repository elsewhere is changed.
+        let other = tempfile::tempdir().unwrap();
+        fs::remove_dir_all(root.join(".git/info")).unwrap();
+        std::os::unix::fs::symlink(other.path(), root.join(".git/info")).unwrap();
+        assert!(HiddenExcludes::set(&root, &hidden, &roots).is_none());
+        fs::remove_dir_all(root.join(".git")).unwrap();
+        fs::write(root.join(".git"), format!("gitdir: {}", other.path().display())).unwrap();
+        assert!(HiddenExcludes::set(&root, &hidden, &roots).is_none());
+        assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0);
     }
 }

@@ -4,12 +4,12 @@
 //! commit the deletion of the latter. An entry with the "assume unchanged" bit is not compared with the file. Only this
 //! bit and the checksum of the index are changed, and the bit is cleared after the command.
 
-use crate::checkpoint::git_index_file;
+use crate::git_folder::GitFolder;
+use crate::hidden_excludes::has_block;
 use gix_hash::Kind;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -26,16 +26,16 @@ const CHECKSUM_BYTES: usize = 20;
 /// Marked entries of an index. They are cleared on drop.
 #[derive(Debug)]
 pub struct IndexMarks {
-    index: PathBuf,
+    git: GitFolder,
     /// Paths relative to the working tree.
     marked: BTreeSet<Vec<u8>>,
 }
 
 impl IndexMarks {
     /// Marks the tracked files at or below the hidden paths, in the repository that contains this folder. `None` if there
-    /// are none, or if the index is in use or not supported.
-    pub fn set(folder: &Path, hidden: &[PathBuf]) -> Option<Self> {
-        let (top, index) = git_index_file(folder)?;
+    /// are none, if the repository is not in one of the roots, or if the index is in use or not supported.
+    pub fn set(folder: &Path, hidden: &[PathBuf], roots: &[PathBuf]) -> Option<Self> {
+        let (top, git) = GitFolder::containing(folder, roots)?;
         let hidden: BTreeSet<&[u8]> = hidden
             .iter()
             .filter_map(|path| Some(path.strip_prefix(&top).ok()?.as_os_str().as_bytes()))
@@ -48,21 +48,23 @@ impl IndexMarks {
             let mut above = Path::new(OsStr::from_bytes(path)).ancestors();
             above.any(|path| hidden.contains(path.as_os_str().as_bytes()))
         };
+        // Marks of a session that was killed are cleared with those of this command.
+        let is_left_over = GitFolder::containing(folder, roots).is_some_and(|(_, git)| has_block(git, roots));
         let mut marked = BTreeSet::new();
-        change(&index, |path, flags| {
-            if *flags & ASSUME_UNCHANGED == 0 && is_hidden(path) {
+        change(&git, |path, flags| {
+            if (*flags & ASSUME_UNCHANGED == 0 || is_left_over) && is_hidden(path) {
                 *flags |= ASSUME_UNCHANGED;
                 marked.insert(path.to_vec());
             }
         })
         .ok()?;
-        (!marked.is_empty()).then_some(IndexMarks { index, marked })
+        (!marked.is_empty()).then_some(IndexMarks { git, marked })
     }
 }
 
 impl Drop for IndexMarks {
     fn drop(&mut self) {
-        let cleared = change(&self.index, |path, flags| {
+        let cleared = change(&self.git, |path, flags| {
             if self.marked.contains(path) {
                 *flags &= !ASSUME_UNCHANGED;
             }
@@ -73,8 +75,8 @@ impl Drop for IndexMarks {
 }
 
 /// Changes the flags of entries: `visit` gets the path and the first byte of the flags of each.
-fn change(index: &Path, mut visit: impl FnMut(&[u8], &mut u8)) -> io::Result<()> {
-    let mut bytes = fs::read(index)?;
+fn change(git: &GitFolder, mut visit: impl FnMut(&[u8], &mut u8)) -> io::Result<()> {
+    let (mut bytes, mode) = git.read("index")?;
     let body = bytes.len().saturating_sub(CHECKSUM_BYTES);
     let Some(entries) = entries(&bytes[..body]).filter(|_| is_intact(&bytes)) else {
         return Err(io::ErrorKind::InvalidData.into());
@@ -90,7 +92,8 @@ fn change(index: &Path, mut visit: impl FnMut(&[u8], &mut u8)) -> io::Result<()>
         let checksum = checksum(&bytes[..body])?;
         bytes[body..].copy_from_slice(&checksum);
     }
-    replace(index, &bytes)
+    // As git does: if the lock exists, the index is in use.
+    git.replace("index", "index.lock", &bytes, Some(mode))
 }
 
 /// Whether the checksum is correct, or not used.
@@ -104,21 +107,6 @@ fn checksum(bytes: &[u8]) -> io::Result<Vec<u8>> {
     hasher.update(bytes);
     let id = hasher.try_finalize().map_err(io::Error::other)?;
     Ok(id.as_bytes().to_vec())
-}
-
-/// Replaces the index as git does, unless it is locked.
-fn replace(index: &Path, bytes: &[u8]) -> io::Result<()> {
-    let lock = index.with_extension("lock");
-    let mode = fs::metadata(index)?.permissions();
-    let mut file = File::create_new(&lock)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.set_permissions(mode))
-        .and_then(|()| fs::rename(&lock, index));
-    if written.is_err() {
-        fs::remove_file(&lock).ok();
-    }
-    written
 }
 
 /// The path of each entry and the position of its flags; `None` if the format is not supported.
@@ -169,6 +157,7 @@ fn variable_number(bytes: &[u8], at: &mut usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn index(version: u32) -> Vec<u8> {
         let mut bytes = b"DIRC".to_vec();
@@ -205,13 +194,14 @@ mod tests {
         for version in [2, 4] {
             let temp = tempfile::tempdir().unwrap();
             let root = temp.path().canonicalize().unwrap();
+            let (roots, hidden) = ([root.clone()], [root.join(".env"), root.join("secrets")]);
             fs::create_dir(root.join(".git")).unwrap();
             fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
             let path = root.join(".git/index");
             let original = index(version);
             fs::write(&path, &original).unwrap();
-            assert!(IndexMarks::set(&root, &[root.join("other")]).is_none());
-            let marks = IndexMarks::set(&root, &[root.join(".env"), root.join("secrets")]).unwrap();
+            assert!(IndexMarks::set(&root, &[root.join("other")], &roots).is_none());
+            let marks = IndexMarks::set(&root, &hidden, &roots).unwrap();
             let names: Vec<&[u8]> = marks.marked.iter().map(Vec::as_slice).collect();
             assert_eq!(
                 names,
@@ -222,12 +212,31 @@ mod tests {
             assert!(is_intact(&marked) && marked != original);
             drop(marks);
             assert_eq!(fs::read(&path).unwrap(), original);
+            // The marks of a killed session are cleared with the next ones.
+            let killed = (
+                IndexMarks::set(&root, &hidden, &roots),
+                crate::HiddenExcludes::set(&root, &hidden, &roots),
+            );
+            std::mem::forget(killed);
+            drop(IndexMarks::set(&root, &hidden, &roots).unwrap());
+            assert_eq!(fs::read(&path).unwrap(), original);
             // A locked or damaged index is not changed.
             fs::write(root.join(".git/index.lock"), "").unwrap();
-            assert!(IndexMarks::set(&root, &[root.join(".env")]).is_none());
+            assert!(IndexMarks::set(&root, &hidden, &roots).is_none());
             fs::remove_file(root.join(".git/index.lock")).unwrap();
             fs::write(&path, &original[..original.len() - 1]).unwrap();
-            assert!(IndexMarks::set(&root, &[root.join(".env")]).is_none());
+            assert!(IndexMarks::set(&root, &hidden, &roots).is_none());
+            // A pipe is not read.
+            fs::remove_file(&path).unwrap();
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                &path,
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RUSR,
+                0,
+            )
+            .unwrap();
+            assert!(IndexMarks::set(&root, &hidden, &roots).is_none());
         }
     }
 }

@@ -14,6 +14,7 @@ mod files;
 mod find;
 mod fingerprint;
 mod git;
+mod git_folder;
 mod glob;
 mod grep;
 mod hidden;

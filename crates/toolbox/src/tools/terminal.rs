@@ -321,8 +321,11 @@ impl Tool for TerminalTool {
             .transpose()
             .map_err(Error::Failed)?;
         let hidden = hidden.unwrap_or_default();
-        let _marks = IndexMarks::set(&command.cwd, &hidden);
-        let _excludes = HiddenExcludes::set(&command.cwd, &hidden);
+        let roots = confined
+            .map(|confinement| confinement.roots.as_slice())
+            .unwrap_or_default();
+        let _marks = IndexMarks::set(&command.cwd, &hidden, roots);
+        let _excludes = HiddenExcludes::set(&command.cwd, &hidden, roots);
         // Background commands do not run in client terminals.
         if let (false, Some(terminals)) = (input.background, self.commands.client_terminals(confinement.as_ref())) {
             return command.run_in_client(terminals, &context).await;
