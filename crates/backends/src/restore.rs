@@ -24,7 +24,8 @@ pub(crate) async fn restore_in_open_session(
         RestoreKind::Redo | RestoreKind::FilesKept => (UndoOperation::redo(&history, 1), "redo", "Redid"),
     };
     let operation = operation.ok_or_else(|| Failure::failed(format!("nothing to {action}")))?;
-    restore_open(operation, &history, policy, verb).await
+    let done = format!("{verb} {}", describe_turns(&operation));
+    restore_open(operation, &history, policy, &done).await
 }
 
 /// Applies an undo or redo to the files of a session that is open in this process.
@@ -32,7 +33,7 @@ async fn restore_open(
     operation: UndoOperation,
     history: &SessionHistory,
     policy: ConflictPolicy,
-    verb: &str,
+    done: &str,
 ) -> Result<FileRestoreResult> {
     let (plan, contents) = operation.plan(history, policy).await?;
     match plan.check(policy).and_then(|()| plan.check_not_empty()) {
@@ -40,9 +41,8 @@ async fn restore_open(
         Err(review::Error::Conflicts(_)) => return Ok(FileRestoreResult::Conflicts(conflict_list(&plan))),
         Err(error) => return Err(error.into()),
     }
-    let turns = describe_turns(&operation);
     let (plan, body) = operation.apply(history, plan, &contents)?;
-    let message = format!("{verb} {turns}: {}", plan.summary());
+    let message = format!("{done}: {}", plan.summary());
     Ok(FileRestoreResult::Done {
         message,
         head: None,
@@ -86,7 +86,8 @@ pub(crate) async fn rewind_open_session(
                 let message = format!("no file was changed since \"{text}\"");
                 return Ok(done(message, None, None));
             };
-            return restore_open(operation, &history, policy, "Undid").await;
+            let rewound = format!("Rewound the files to before \"{text}\"");
+            return restore_open(operation, &history, policy, &rewound).await;
         }
     };
     let plan = RewindPlan::new(&history, head, files).await?;
@@ -108,6 +109,7 @@ pub(crate) async fn rewind_open_session(
 /// The undone turns: the prompt of a single one, or their number.
 pub fn describe_turns(operation: &UndoOperation) -> String {
     match operation.prompts().as_slice() {
+        [review::FILES_KEPT] => "the changes that a rewind kept".into(),
         [prompt] if !prompt.trim().is_empty() => format!("\"{}\"", line(prompt.trim(), 60)),
         prompts => plural(prompts.len() as u64, "turn"),
     }

@@ -681,7 +681,7 @@ fn convert_token(token: index::HighlightKind) -> SyntaxToken {
 fn sandbox_summary(config: &Config, permission: PermissionLevel) -> String {
     let writes = match permission {
         PermissionLevel::ReadOnly => "writes nothing",
-        PermissionLevel::Workspace => "writes the project only",
+        PermissionLevel::Workspace => "writes the project and temporary files",
         PermissionLevel::Full => return "none".into(),
     };
     let network = match config.sandbox.network {

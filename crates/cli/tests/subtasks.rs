@@ -228,6 +228,13 @@ async fn a_background_job_at_the_end_of_a_run_is_reported_or_waited_for() {
         let hew = hew(&server, &project).env("HEW_AUTONOMY", autonomy);
         let output = hew.args(["run", "-m", MODEL, "go"]).run().await.unwrap();
         assert_eq!(output.code(), Some(0), "{}", output.stderr);
+        assert!(
+            output
+                .stderr
+                .contains("◐ terminal sleep 2; echo finished > job.txt · running in the background as job 1"),
+            "{}",
+            output.stderr
+        );
         assert!(output.stderr.contains(notice), "{autonomy}: {}", output.stderr);
         assert_eq!(
             project.read("job.txt").is_ok(),
@@ -242,4 +249,14 @@ async fn a_background_job_at_the_end_of_a_run_is_reported_or_waited_for() {
             output.stdout
         );
     }
+    // Lost work is reported with `--quiet` too.
+    let project = Project::new(&[]).unwrap();
+    let server = Server::start(script()).await.unwrap();
+    let hew = hew(&server, &project);
+    let output = hew.args(["run", "-q", "-m", MODEL, "go"]).run().await.unwrap();
+    assert!(
+        output.stderr.starts_with("warning: stopped 1 background job"),
+        "{}",
+        output.stderr
+    );
 }

@@ -416,6 +416,82 @@ async fn a_rewind_restores_the_files_and_undo_refers_to_what_is_visible() {
 }
 
 #[tokio::test]
+async fn all_of_a_change_can_be_read_before_approval() {
+    let long: String = (1..=60).map(|n| format!("line number {n}\n")).collect();
+    let words: String = (0..60).map(|n| format!("word{n} ")).collect();
+    let before: String = (0..40).map(|n| format!("value{n}\n")).collect();
+    let script = Script::dynamic(move |seen: &ParsedRequest| match seen.calls().count() {
+        0 => Turn::text("").call("read_file", json!({"path": "values.txt"})),
+        1 => Turn::text("").call(
+            "edit_file",
+            json!({"path": "values.txt", "edits": [
+                {"old_text": "value3\n", "new_text": "first edit\n"},
+                {"old_text": "value30\n", "new_text": format!("second edit {words}\n")},
+            ]}),
+        ),
+        2 => Turn::text("").call("write_file", json!({"path": "long.txt", "content": long})),
+        3 => Turn::text("").call("delete_path", json!({"path": "values.txt"})),
+        _ => Turn::text("Finished."),
+    });
+    let Some(play) = play().await else {
+        return;
+    };
+    play.project.write("values.txt", &before).unwrap();
+    let server = Server::start(script).await.unwrap();
+    let hew = play.hew.clone().with_server(&server);
+    let tmux = Tmux::start(&hew.args(["--set", "approval.writes=ask"]), 100, 30).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    tmux.write("change it").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+
+    // Every edit of the call is shown, and long lines are wrapped.
+    let all = tmux.wait_for_text("letter or ↑↓ to select").await.unwrap();
+    for text in ["- value3", "+ first edit", "- value30", "+ second edit", "word59"] {
+        assert!(all.contains(text), "{text}: {all}");
+    }
+    assert!(all.contains("○ Edit values.txt"), "{all}");
+    tmux.press(&["Enter"]).unwrap();
+
+    // Every line of a long change can be reached, also in a small window, and the answers stay visible.
+    tmux.wait_for_text("hew wants to change").await.unwrap();
+    tmux.wait_for_text("line number 1").await.unwrap();
+    for (width, height) in [(100, 24), (40, 15)] {
+        tmux.resize(width, height).unwrap();
+        tmux.wait_until(|_| tmux.screen().unwrap().contains("lines (ctrl+o)"))
+            .await
+            .unwrap();
+        tmux.press(&["C-o"]).unwrap();
+        let mut next = 1;
+        while next <= 60 {
+            let wanted = format!("line number {next}\n");
+            tmux.wait_until(|_| tmux.screen().unwrap().contains(&wanted))
+                .await
+                .unwrap();
+            let screen = tmux.screen().unwrap();
+            assert!(
+                screen.contains("enter allow once") && screen.contains("e edit") | screen.contains("e  Edit"),
+                "{screen}"
+            );
+            while next <= 60 && screen.contains(&format!("line number {next}\n")) {
+                next += 1;
+            }
+            tmux.press(&["NPage"]).unwrap();
+        }
+        tmux.press(&["C-o"]).unwrap();
+    }
+    tmux.resize(100, 30).unwrap();
+    tmux.press(&["Enter"]).unwrap();
+
+    // What is asked is what the tool does.
+    tmux.wait_for_text("hew wants to delete values.txt").await.unwrap();
+    tmux.wait_for_text("letter or ↑↓ to select").await.unwrap();
+    tmux.write("no").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("Finished.").await.unwrap();
+    assert!(play.project.read("values.txt").unwrap().contains("first edit"));
+}
+
+#[tokio::test]
 async fn jobs_are_counted_and_a_running_command_moves_to_the_background() {
     let script = Script::dynamic(|seen: &ParsedRequest| match seen.calls().count() {
         0 => Turn::text("").call("terminal", json!({"command": "sleep 300", "background": true})),

@@ -14,6 +14,9 @@ use std::sync::Arc;
 use store::SqliteStore;
 use workspace::checkpoint::{BlobDir, BlobLimits};
 
+/// The prompt of the changes that a rewind of the conversation kept.
+pub const FILES_KEPT: &str = "files kept by a rewind";
+
 /// Minimum length of a part of an item id.
 const MIN_ID_CHARS: usize = 4;
 
@@ -284,7 +287,7 @@ impl UndoHistory {
                 self.undone.clear();
                 self.applied.push(RecordedTurn {
                     id,
-                    prompt: "files kept by a rewind".into(),
+                    prompt: FILES_KEPT.into(),
                     changes: changes.to_vec(),
                 });
             }

@@ -15,7 +15,7 @@ mod undo;
 
 pub use contents::VersionContents;
 pub use error::Error;
-pub use history::{SessionAccess, SessionHistory, prompts};
+pub use history::{FILES_KEPT, SessionAccess, SessionHistory, prompts};
 pub use recovery::record_interrupted_command;
 pub use restore::{ConflictPolicy, ConflictReason, RestoreConflict, RestorePlan, step_verb};
 pub use rewind::{RewindFiles, RewindPlan};

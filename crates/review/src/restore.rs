@@ -175,7 +175,13 @@ impl RestoreConflict {
 impl RestorePlan {
     /// What the plan changes: `6 files removed, 1 file restored`.
     pub fn summary(&self) -> String {
-        session::describe_restored(self.steps.iter().map(|step| (step.from.as_ref(), step.to.as_ref())))
+        let steps = self.steps.iter().map(|step| (step.from.as_ref(), step.to.as_ref()));
+        let restored = session::describe_restored(steps);
+        match self.conflicts.len() {
+            0 => restored,
+            1 => format!("{restored}; kept 1 file changed outside the session"),
+            kept => format!("{restored}; kept {kept} files changed outside the session"),
+        }
     }
 
     /// Adds the step and the conflict of one path.

@@ -43,6 +43,8 @@ pub(crate) struct ApprovalPrompt {
     ticked: Vec<usize>,
     /// The first visible row of the details on the full screen; `None` while the prompt is inline.
     full_screen: Option<usize>,
+    /// Rows by which a page key scrolls.
+    page: usize,
     /// When the text in the composer was begun; `None` if it is empty.
     draft_start: Option<DraftStart>,
     /// The composer's text before it was replaced by the call to edit.
@@ -69,6 +71,7 @@ impl ApprovalPrompt {
             rule: 0,
             ticked: Vec::new(),
             full_screen: None,
+            page: 1,
             draft_start: (!line.is_empty()).then_some(DraftStart::BeforeQuestion),
             editing: None,
         }
@@ -161,8 +164,8 @@ impl ApprovalPrompt {
 
     /// Handles a key that scrolls the full screen or closes it.
     fn full_screen_key(&mut self, key: &KeyEvent, line: &str, keys: &KeyMap) -> Option<KeyResponse> {
+        let page = self.page;
         let top = self.full_screen.as_mut()?;
-        let page = 10;
         match (keys.action(KeyContext::Conversation, *key), key.code) {
             (Some(KeyAction::ScrollUp), _) | (_, KeyCode::Up) => *top = top.saturating_sub(1),
             (Some(KeyAction::ScrollDown), _) | (_, KeyCode::Down) => *top += 1,

@@ -4,6 +4,7 @@ mod card;
 mod descriptions;
 mod entry;
 mod item_entries;
+mod output_rows;
 mod reply;
 mod streaming_edits;
 
@@ -208,15 +209,25 @@ impl ConversationLog {
         })
     }
 
+    /// Notes that a question about a call is open.
+    pub(crate) fn ask_about(&mut self, call: &CallId) {
+        if let Some(card) = self.card_mut(call) {
+            card.ask();
+        }
+    }
+
     /// Resets the start time of a call after its question was answered.
     pub(crate) fn restart_clock(&mut self, call: &CallId) {
-        let found = self.entries.iter_mut().rev().find_map(|entry| match entry {
-            ConversationEntry::Card(card) if card.call == *call => Some(card),
-            _ => None,
-        });
-        if let Some(card) = found {
+        if let Some(card) = self.card_mut(call) {
             card.restart_clock();
         }
+    }
+
+    fn card_mut(&mut self, call: &CallId) -> Option<&mut ToolCard> {
+        self.entries.iter_mut().rev().find_map(|entry| match entry {
+            ConversationEntry::Card(card) if card.call == *call => Some(&mut **card),
+            _ => None,
+        })
     }
 
     fn push(&mut self, entry: ConversationEntry) {

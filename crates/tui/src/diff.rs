@@ -3,7 +3,7 @@
 use crate::backend::{Backend, SyntaxToken};
 use crate::format::hidden_lines;
 use crate::markdown::RenderContext;
-use crate::row::{StyledRow, StyledSpan, sanitise};
+use crate::row::{StyledRow, StyledSpan, sanitise, wrap};
 use crate::theme::Theme;
 use ratatui::style::Style;
 use similar::{DiffTag, group_diff_ops};
@@ -150,7 +150,7 @@ impl LineDiff {
         pieces
     }
 
-    /// Renders at most `most` rows; the last one counts the omitted lines.
+    /// Renders at most `most` rows; the last one counts the omitted lines. Long lines are wrapped.
     pub(crate) fn rows(&self, width: usize, most: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
         let theme = context.theme;
         let digits = self
@@ -162,17 +162,19 @@ impl LineDiff {
             .to_string()
             .len()
             .max(3);
-        let shown = if self.lines.len() > most {
-            most.saturating_sub(1)
-        } else {
-            self.lines.len()
-        };
-        let mut rows: Vec<StyledRow> = self
-            .lines
-            .iter()
-            .take(shown)
-            .map(|line| line.row(digits, theme).truncate(width))
-            .collect();
+        let mut rows: Vec<StyledRow> = Vec::new();
+        let mut shown = 0;
+        for line in &self.lines {
+            // Text beyond the visible rows is not wrapped.
+            let row = line.row(digits, theme).truncate(width.saturating_mul(most));
+            let wrapped = wrap(&row, width, &line.indent(digits, theme));
+            let reserved = usize::from(shown + 1 < self.lines.len());
+            if rows.len() + wrapped.len() + reserved > most {
+                break;
+            }
+            rows.extend(wrapped);
+            shown += 1;
+        }
         // Tinted rows have the same width.
         let widest = rows.iter().map(StyledRow::width).max().unwrap_or(0);
         for row in &mut rows {
@@ -249,6 +251,23 @@ impl DiffLine {
         }
     }
 
+    /// The start of a wrapped line's further rows.
+    fn indent(&self, digits: usize, theme: &Theme) -> StyledRow {
+        let bg = match self {
+            DiffLine::Text {
+                sign: LineChange::Added,
+                ..
+            } => theme.added.bg,
+            DiffLine::Text {
+                sign: LineChange::Removed,
+                ..
+            } => theme.removed.bg,
+            DiffLine::Text { .. } | DiffLine::Gap => None,
+        };
+        let tint = Style { bg, ..Style::new() };
+        StyledRow::new(" ".repeat(digits + 1), theme.dim).push("  ", tint)
+    }
+
     fn row(&self, digits: usize, theme: &Theme) -> StyledRow {
         let DiffLine::Text {
             sign,
@@ -290,10 +309,12 @@ impl DiffLine {
                 let piece = text.get(part.start - range.start..part.end - range.start);
                 let token = token.map(|token| theme.token_style(token)).unwrap_or_default();
                 // The background shows the change, the colour the token.
-                let style = Style {
-                    fg: token.fg.or(base.fg),
-                    ..base
+                let fg = match (is_tinted && *sign != LineChange::Unchanged, *changed && !whole) {
+                    (true, true) => base.fg,
+                    (true, false) => theme.on_tint(token.fg).or(base.fg),
+                    (false, _) => token.fg.or(base.fg),
                 };
+                let style = Style { fg, ..base };
                 pieces.push(StyledSpan::new(sanitise(piece.unwrap_or_default()), style));
             }
         }
@@ -382,6 +403,21 @@ mod tests {
         );
         assert_eq!(lines(&before, &after, 4).last().unwrap(), "    +6 lines (ctrl+o)");
         assert_eq!(lines("a\n", "a\n", 9), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_long_line_is_wrapped_and_all_of_it_can_be_read() {
+        let words: String = (0..40).map(|n| format!("word{n} ")).collect();
+        let shown = lines("", &format!("{words}end\nlast\n"), usize::MAX);
+        assert_eq!(shown.last().unwrap(), "  2 + last");
+        assert!(shown[1].starts_with("      word"), "{shown:#?}");
+        let text = shown.join(" ");
+        assert!(
+            (0..40).all(|n| text.contains(&format!("word{n} "))) && text.contains("end"),
+            "{shown:#?}"
+        );
+        // A line that does not fit is counted.
+        assert_eq!(lines("", &format!("{words}end\nlast\n"), 3), ["    +2 lines (ctrl+o)"]);
     }
 
     #[test]

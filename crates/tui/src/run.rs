@@ -30,7 +30,7 @@ use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use width_query::{REPLY_TIMEOUT, WidthQuery};
 
 /// Minimum time between two frames.
@@ -165,6 +165,12 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
     })
 }
 
+/// Signals that end the program.
+struct ExitSignals {
+    ended: Signal,
+    hung_up: Signal,
+}
+
 struct EventLoop<W: Write> {
     app: App,
     terminal: TerminalDisplay<W>,
@@ -206,12 +212,17 @@ struct EventLoop<W: Write> {
 
 impl<W: Write> EventLoop<W> {
     async fn run(&mut self, target: SessionTarget, pictures: ImageProtocol) -> io::Result<Option<i32>> {
+        // From the first query on, a signal must not end the program before the replies are read.
+        let signals = ExitSignals {
+            ended: signal(SignalKind::terminate())?,
+            hung_up: signal(SignalKind::hangup())?,
+        };
         self.terminal.set_modes()?;
         self.draw()?;
         self.terminal.query_features(pictures)?;
         self.open_session(target).await;
         self.reader = Some(InputReader::stdin()?);
-        let ended = self.process_until_quit().await;
+        let ended = self.process_until_quit(signals).await;
         self.discard_replies().await;
         ended
     }
@@ -238,10 +249,9 @@ impl<W: Write> EventLoop<W> {
         }
     }
 
-    async fn process_until_quit(&mut self) -> io::Result<Option<i32>> {
+    async fn process_until_quit(&mut self, signals: ExitSignals) -> io::Result<Option<i32>> {
         let mut resized = signal(SignalKind::window_change())?;
-        let mut ended = signal(SignalKind::terminate())?;
-        let mut hung_up = signal(SignalKind::hangup())?;
+        let ExitSignals { mut ended, mut hung_up } = signals;
         let mut signals = Vec::new();
         let mut events = Vec::with_capacity(EVENT_BATCH);
         let mut others = Vec::new();

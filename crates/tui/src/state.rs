@@ -150,7 +150,12 @@ impl AppState {
                 self.update_usage();
             }
             Event::TitleChanged { title } => self.info.title = Some(title.clone()),
-            Event::QuestionAsked { question } => self.questions.push_back(PendingQuestion::new(None, question.clone())),
+            Event::QuestionAsked { question } => {
+                if let Some(call) = &question.call {
+                    self.conversation.ask_about(call);
+                }
+                self.questions.push_back(PendingQuestion::new(None, question.clone()));
+            }
             Event::QuestionAnswered { question } => {
                 let asked = self.questions.iter().find(|asked| asked.question.id == *question);
                 if let Some(call) = asked.and_then(|asked| asked.question.call.clone()) {

@@ -7,7 +7,7 @@ pub use built_in::NAMES;
 
 use crate::backend::SyntaxToken;
 use crate::screen::ColorDepth;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -149,6 +149,11 @@ impl Theme {
         }
     }
 
+    /// The colour of a syntax token on a tinted line of a diff.
+    pub(crate) fn on_tint(&self, color: Option<Color>) -> Option<Color> {
+        color.map(|color| built_in::tinted_color(&self.name, color))
+    }
+
     /// The style of a syntax token.
     pub(crate) fn token_style(&self, token: SyntaxToken) -> Style {
         match token {
@@ -174,7 +179,7 @@ impl Default for Theme {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::style::{Color, Modifier};
+    use ratatui::style::Modifier;
 
     #[test]
     fn every_built_in_theme_is_valid_and_distinguishes_important_roles() {
@@ -292,6 +297,68 @@ mod tests {
             // The colour that was used before is invisible on some palettes.
             let before = contrast(channels(bright_black), background);
             assert!(faint > before || before > 2.3, "{palette}: {faint} {before}");
+        }
+    }
+
+    fn rgb(color: Option<Color>) -> [f64; 3] {
+        match color {
+            Some(Color::Rgb(red, green, blue)) => [red, green, blue].map(|channel| f64::from(channel) / 255.0),
+            Some(Color::Indexed(at @ 16..=231)) => [36, 6, 1].map(|step| match (at - 16) / step % 6 {
+                0 => 0.0,
+                level => (55.0 + 40.0 * f64::from(level)) / 255.0,
+            }),
+            Some(Color::Indexed(at @ 232..)) => [(8.0 + 10.0 * f64::from(at - 232)) / 255.0; 3],
+            color => panic!("{color:?} depends on the terminal's palette"),
+        }
+    }
+
+    #[test]
+    fn changed_lines_are_readable_on_any_palette() {
+        for (name, depth) in [
+            ("dark", ColorDepth::True),
+            ("dark", ColorDepth::Indexed),
+            ("light", ColorDepth::True),
+            ("light", ColorDepth::Indexed),
+            ("colour-blind", ColorDepth::True),
+        ] {
+            let theme = Theme::built_in(name).unwrap().for_depth(depth);
+            for words in [theme.added_words, theme.removed_words] {
+                let ratio = contrast(rgb(words.fg), rgb(words.bg));
+                assert!(ratio >= 4.5, "{name} {depth:?} {words:?}: {ratio}");
+            }
+            let tokens = [
+                theme.keyword,
+                theme.string,
+                theme.number,
+                theme.function,
+                theme.tag,
+                theme.kind,
+            ];
+            for line in [theme.added, theme.removed] {
+                let colors = tokens.iter().filter_map(|token| theme.on_tint(token.fg)).map(Some);
+                for color in colors.chain([line.fg]) {
+                    let ratio = contrast(rgb(color), rgb(line.bg));
+                    assert!(ratio >= 3.5, "{name} {depth:?} {color:?} on {line:?}: {ratio}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn themes_with_their_own_colours_are_readable_on_their_background() {
+        for (name, background) in [
+            ("midnight", 0x1a_1b26),
+            ("paper", 0xfa_f8f2),
+            ("nord", 0x2e_3440),
+            ("gruvbox", 0x28_2828),
+            ("solarized-dark", 0x00_2b36),
+            ("solarized-light", 0xfd_f6e3),
+        ] {
+            let theme = Theme::built_in(name).unwrap();
+            for style in [theme.text, theme.dim, theme.status] {
+                let ratio = contrast(rgb(style.fg), channels(background));
+                assert!(ratio >= 3.0, "{name} {style:?}: {ratio}");
+            }
         }
     }
 }

@@ -111,6 +111,7 @@ pub(super) fn jobs(background: &BackgroundJobs) -> Vec<JobRow> {
         running: job.ended.is_none(),
         state: match job.ended {
             None => format!("running {}", duration(job.age)),
+            Some(how) if how.contains("signal 15") => "stopped".into(),
             Some(how) => how,
         },
         output: job.printed,

@@ -1,7 +1,6 @@
 //! Setup: lists providers, stores keys and tests models.
 
 use super::backend_context::{BackendContext, boxed};
-use super::choices;
 use crate::failure::{Failure, Result};
 use crate::keys::{self, SystemKeyring};
 use crate::models::ModelRegistry;
@@ -14,7 +13,7 @@ use providers::presets::key_page;
 use providers::sign_in::DeviceSignIn;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tui::format::duration;
+use tui::format::{duration, tokens};
 use tui::{KeyStorage, PickerItem, ProviderAccess, ProviderRow, SignInPrompt};
 
 /// The time limit of a test.
@@ -109,18 +108,16 @@ pub(super) async fn save_key(provider: &str, key: &str, keep: KeyStorage, here: 
     match keep {
         KeyStorage::Keyring => {
             SystemKeyring::new(&here.env).set(provider, key).await?;
-            Ok(format!("the key of {provider} is in the keyring"))
+            Ok(format!("The key for {provider} is stored in the system keyring."))
         }
         KeyStorage::File => {
             let file = keys::file::set(provider, key, &here.env)?;
-            Ok(format!(
-                "the key of {provider} is in {}",
-                display_path(&file, &here.env)
-            ))
+            let file = display_path(&file, &here.env);
+            Ok(format!("The key for {provider} is stored in {file}."))
         }
         KeyStorage::Memory => {
             here.env.set_session_key(provider, key);
-            Ok(format!("the key of {provider} is used until hew exits"))
+            Ok(format!("The key for {provider} is used until hew exits."))
         }
     }
 }
@@ -165,13 +162,19 @@ fn listed<'a>(infos: impl Iterator<Item = &'a Info>, recommended: &str) -> Vec<P
     let mut infos: Vec<&Info> = infos.filter(|info| info.features.tools).collect();
     infos.sort_by_key(|info| (info.id != recommended, info.name()));
     let row = |info: &&Info| {
-        let about = choices::about(info);
+        let mut about = Vec::new();
+        if info.id == recommended {
+            about.push("recommended".to_owned());
+        }
+        if let Some(prices) = &info.prices {
+            about.push(format!("${} in, ${} out", prices.base.input, prices.base.output));
+        }
+        if info.limits.window > 0 {
+            about.push(format!("{} window", tokens(info.limits.window)));
+        }
         PickerItem {
             name: info.name(),
-            description: match info.id == recommended {
-                true => format!("recommended · {about}"),
-                false => about,
-            },
+            description: about.join(" · "),
             unavailable_reason: None,
         }
     };

@@ -15,7 +15,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ID", conflicts_with = "continue_last")]
     pub(crate) session: Option<String>,
     /// Continue the newest session of this project
-    #[arg(long = "continue")]
+    #[arg(short = 'c', long = "continue")]
     pub(crate) continue_last: bool,
     #[command(flatten)]
     pub(crate) turn: TurnArgs,

@@ -310,12 +310,12 @@ impl RunTask {
         }
         let jobs = output::format::plural(running.len() as u64, "background job");
         let list = running.join(", ");
-        self.show.notice(&match self.autonomous {
-            true => format!("waiting for {jobs}: {list}; Ctrl-C stops"),
-            false => {
-                format!("stopped {jobs} at the end of the turn: {list}; with `--set autonomy.enabled=true` hew waits")
-            }
-        });
+        match self.autonomous {
+            true => self.show.notice(&format!("waiting for {jobs}: {list}; Ctrl-C stops")),
+            false => self.show.warn(&format!(
+                "stopped {jobs} at the end of the turn: {list}; with `--set autonomy.enabled=true` hew waits"
+            )),
+        }
     }
 
     fn report(&mut self, ending: &TurnEnd, output: Option<&Value>, exit: ExitStatus) {
@@ -488,6 +488,17 @@ impl EventSink {
             level: NoticeLevel::Warning,
             text: what.into(),
         });
+    }
+
+    /// Reports lost work, also with `--quiet`.
+    fn warn(&mut self, what: &str) {
+        match self {
+            EventSink::Text { text, .. } if text.is_quiet() => {
+                text.flush();
+                output::print_stderr(&format!("warning: {what}\n"));
+            }
+            EventSink::Text { .. } | EventSink::Json(_) => self.notice(what),
+        }
     }
 
     fn print_stderr(&mut self, what: &str, hint: &str) {

@@ -26,12 +26,18 @@ impl CallLine<'_> {
     /// The line, which leaves the last of so many columns free: some terminals wrap when it is filled.
     pub(crate) fn render(&self, paint: ColorMode, columns: usize) -> String {
         let columns = columns.saturating_sub(1);
-        let mark = if self.failed {
-            paint.red("✗")
-        } else {
-            paint.green("✓")
+        let job = self.summary.filter(|_| self.is_background_job());
+        let job = job.map(|job| format!("running in the background as {job}"));
+        let mark = match (self.failed, &job) {
+            (true, _) => paint.red("✗"),
+            (false, Some(_)) => paint.cyan("◐"),
+            (false, None) => paint.green("✓"),
         };
-        let detail = reason(self.parts).or(self.summary).unwrap_or_default();
+        let detail = job
+            .as_deref()
+            .or(reason(self.parts))
+            .or(self.summary)
+            .unwrap_or_default();
         let tool = fit(self.tool, columns.saturating_sub(2));
         let mut room = columns.saturating_sub(2 + width(&tool));
         let took = self.took(detail);
@@ -41,8 +47,15 @@ impl CallLine<'_> {
         format!("{mark} {}{title}{detail}{}", paint.bold(tool), paint.dim(took))
     }
 
+    /// Whether the command continues in the background.
+    fn is_background_job(&self) -> bool {
+        let is_command = matches!(self.tool, "terminal" | "Run");
+        is_command && !self.failed && self.summary.is_some_and(|summary| summary.starts_with("job "))
+    }
+
     fn took(&self, detail: &str) -> String {
         match self.millis {
+            _ if self.is_background_job() => String::new(),
             // Short durations and durations that the summary contains are omitted.
             0..20 => String::new(),
             _ if ends_in_seconds(detail) => String::new(),

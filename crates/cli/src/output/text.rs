@@ -144,6 +144,11 @@ impl TextWriter {
         }
     }
 
+    /// Whether only the answer and errors are printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.style.quiet
+    }
+
     /// Whether changes are shown as diffs.
     pub(crate) fn shows_diffs(&self) -> bool {
         self.renderer.is_some() && !self.style.quiet

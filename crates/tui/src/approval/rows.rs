@@ -2,8 +2,8 @@
 
 use super::details::details;
 use super::{ApprovalPrompt, DraftStart, answer_by_text, answers_by_number, offered_answers};
-use crate::conversation::describe;
-use crate::format::hidden_lines;
+use crate::conversation::{ToolCard, describe};
+use crate::format::{hidden_lines, tool_label};
 use crate::keys::KeyAction;
 use crate::row::{StyledRow, sanitise, wrap};
 use crate::state::PendingQuestion;
@@ -87,6 +87,12 @@ impl ApprovalPrompt {
     ) -> Vec<StyledRow> {
         let parts = self.parts(pending, line, width, cx);
         let mut rows = self.framed(parts.head, width, cx);
+        let mut details = Vec::new();
+        // On a low screen the explanation scrolls with the details.
+        if rows.len() > (height / 5).max(1) {
+            details = rows.split_off(1);
+        }
+        details.extend(parts.details.into_iter().map(|row| bar(row, cx)));
         let hint = self.framed(vec![parts.hint], width, cx);
         let sentences = self.framed(parts.answers.sentences, width, cx);
         let answers = match parts.answers.short {
@@ -98,19 +104,24 @@ impl ApprovalPrompt {
         let room = height
             .saturating_sub(rows.len() + answers.len() + hint.len() + 1)
             .max(1);
-        let count = parts.details.len();
+        let count = details.len();
         let top = self.full_screen.unwrap_or_default().min(count.saturating_sub(room));
         self.full_screen = Some(top);
-        let shown = parts.details.into_iter().skip(top).take(room);
-        rows.extend(shown.map(|row| bar(row, cx)));
+        self.page = room.saturating_sub(1).max(1);
+        rows.extend(details.into_iter().skip(top).take(room));
         let end = (top + room).min(count);
         rows.resize(rows.len() + room - (end - top), StyledRow::empty());
+        let key = cx.keys.hint(KeyAction::ShowAll);
         let place = match count > room {
             true => format!("lines {}–{end} of {count} · ↑↓ and PgUp/PgDn scroll · ", top + 1),
             false => String::new(),
         };
-        let back = format!("{place}{} closes this view", cx.keys.hint(KeyAction::ShowAll));
-        rows.push(StyledRow::new(back, cx.theme.dim).truncate(width));
+        let back = StyledRow::new(format!("{place}{key} closes this view"), cx.theme.dim);
+        let short = format!("{}–{end} of {count} · ↑↓ scroll · {key} back", top + 1);
+        rows.push(match back.width() <= width {
+            true => back,
+            false => StyledRow::new(short, cx.theme.dim).truncate(width),
+        });
         rows.extend(answers);
         rows.extend(hint);
         rows.truncate(height);
@@ -184,7 +195,17 @@ impl ApprovalPrompt {
     fn head(&self, pending: &PendingQuestion, action: &Action, why: &str, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
         let asker = if pending.asker.is_some() { "a subtask " } else { "hew " };
-        let first = StyledRow::new(asker, theme.strong).push(format!("wants to {}", describe(action)), theme.strong);
+        let call = pending.question.call.as_ref();
+        let card = call.and_then(|call| cx.state.conversation.find_card(call));
+        let does = match (action, card.map(ToolCard::tool_and_title)) {
+            (Action::Write { .. }, Some((tool @ ("delete_path" | "move_path" | "copy_path"), title)))
+                if !title.is_empty() =>
+            {
+                format!("{} {title}", lower_first(tool_label(tool)))
+            }
+            _ => describe(action),
+        };
+        let first = StyledRow::new(asker, theme.strong).push(format!("wants to {does}"), theme.strong);
         let info = &cx.state.info;
         let mut second = sanitise(why).replace('\n', " ");
         if matches!(action, Action::Run { .. }) && !info.sandbox.is_empty() {
@@ -282,6 +303,10 @@ impl ApprovalPrompt {
             }
             match named.is_some() || self.chosen.is_some() {
                 true => enter.push(" · type to add a comment · esc back", theme.dim),
+                // On the full screen ↑ and ↓ scroll.
+                false if self.is_full_screen() => {
+                    enter.push(" · letter or ←→ to select · or type what to do instead", theme.dim)
+                }
                 false => enter.push(" · letter or ↑↓ to select · or type what to do instead", theme.dim),
             }
         });

@@ -3,24 +3,31 @@
 use super::descriptions;
 use super::entry::EntryDetail;
 use super::entry::attachment;
+use super::output_rows::{first_lines, hidden_count, tail, wrapped};
 use super::streaming_edits::StreamingEdits;
 use crate::backend::{Backend, FileVersions};
 use crate::diff::LineDiff;
-use crate::format::{hidden_lines, tool_label};
+use crate::format::tool_label;
+use crate::keys::KeyAction;
 use crate::markdown::RenderContext;
 use crate::row::{StyledRow, StyledSpan, sanitise, sanitise_output};
 use crate::view::{PendingResult, ViewContext};
 use model::{Block, CallId, Media, Part, ToolOutcome};
 use serde_json::Value;
 use session::{Body, Item, ItemId, PreviewUpdate};
-use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Visible output lines while a tool runs, and after it failed.
+/// Visible output lines while a tool runs.
 const RUNNING_LINES: usize = 5;
 /// Visible output lines after it finished.
 const FINISHED_LINES: usize = 3;
+/// Visible output lines after it failed.
+const FAILED_LINES: usize = 8;
+/// A running command shows how to move it to the background after this time.
+const BACKGROUND_HINT: Duration = Duration::from_secs(5);
 /// Visible lines of a change.
 const DIFF_LINES: usize = 24;
 /// Visible files of a change.
@@ -36,9 +43,12 @@ pub(crate) struct ToolCard {
     /// The streamed part of the input.
     input: String,
     streaming: StreamingEdits,
-    /// The contents of the file that is being changed.
-    base_request: OnceLock<PendingResult<String>>,
-    base: OnceLock<String>,
+    /// The current contents of the files that are being changed.
+    bases: Mutex<BTreeMap<PathBuf, BaseText>>,
+    /// The changes that the complete call would make.
+    planned: OnceLock<Vec<(String, LineDiff)>>,
+    /// Whether a question about it is open.
+    is_asking: bool,
     stage: CardStage,
     /// The last lines of output.
     last_output: Vec<String>,
@@ -48,6 +58,12 @@ pub(crate) struct ToolCard {
     subtask_lines: VecDeque<String>,
     /// The files that it changed.
     changes: CardChanges,
+}
+
+/// The contents of a file that is being changed.
+enum BaseText {
+    Requested(PendingResult<String>),
+    Loaded(Arc<str>),
 }
 
 enum CardStage {
@@ -88,8 +104,9 @@ impl ToolCard {
             title: String::new(),
             input: String::new(),
             streaming: StreamingEdits::default(),
-            base_request: OnceLock::new(),
-            base: OnceLock::new(),
+            bases: Mutex::default(),
+            planned: OnceLock::new(),
+            is_asking: false,
             stage: CardStage::Writing,
             last_output: Vec::new(),
             hidden_output: 0,
@@ -130,8 +147,14 @@ impl ToolCard {
         };
     }
 
+    /// Notes that a question about it is open.
+    pub(super) fn ask(&mut self) {
+        self.is_asking = true;
+    }
+
     /// Restarts the clock after approval, so that waiting is not counted.
     pub(super) fn restart_clock(&mut self) {
+        self.is_asking = false;
         if let CardStage::Running { since, .. } = &mut self.stage {
             *since = Instant::now();
         }
@@ -174,20 +197,31 @@ impl ToolCard {
                 false => sanitise(title).replace('\n', " "),
             };
         }
+        let most = if item.has_failed() {
+            FAILED_LINES
+        } else {
+            FINISHED_LINES
+        };
         match &self.stage {
-            CardStage::Running { output, dropped, .. } => self.keep_output(&output.clone(), *dropped),
+            CardStage::Running { output, dropped, .. } => self.keep_output(&output.clone(), *dropped, most),
             // A restored command shows the output that the model saw.
-            _ if is_command(item) => self.keep_output(command_output(&result_text(item)), 0),
+            _ if is_command(item) => self.keep_output(command_output(&result_text(item)), 0, most),
             _ => {}
         }
         self.streaming = StreamingEdits::default();
+        self.bases = Mutex::default();
+        self.planned = OnceLock::new();
+        self.is_asking = false;
         self.stage = CardStage::Done(Arc::clone(item));
     }
 
     /// Keeps the last lines of output; `dropped` lines preceded it.
-    fn keep_output(&mut self, output: &str, dropped: usize) {
+    fn keep_output(&mut self, output: &str, dropped: usize, most: usize) {
         let lines = sanitise_output(output.trim_end());
-        let from = lines.lines().count().saturating_sub(FINISHED_LINES);
+        let from = match dropped {
+            0 => hidden_count(lines.lines().count(), most),
+            _ => lines.lines().count().saturating_sub(most),
+        };
         self.last_output = lines.lines().skip(from).map(String::from).collect();
         self.hidden_output = from + dropped;
     }
@@ -255,16 +289,48 @@ impl ToolCard {
     /// The partial diff of the change that is being written.
     pub(crate) fn streaming_diff(&self, cx: &ViewContext<'_>) -> Option<LineDiff> {
         let path = self.streaming.path()?;
-        let pending = self
-            .base_request
-            .get_or_init(|| cx.start(cx.backend.read_file(path.clone())));
-        let found = self
-            .base
-            .get()
-            .cloned()
-            .or_else(|| pending.take().map(Result::unwrap_or_default));
-        let base = found?;
-        self.streaming.diff(self.base.get_or_init(|| base))
+        self.streaming.diff(&self.base(path, cx)?)
+    }
+
+    /// The changes that the complete call would make, by file. `None` until they are known, and if the previews do not show all
+    /// of them.
+    pub(crate) fn planned_changes(&self, cx: &ViewContext<'_>) -> Option<&[(String, LineDiff)]> {
+        if matches!(self.stage, CardStage::Writing) {
+            return None;
+        }
+        if self.planned.get().is_none() {
+            let mut planned = Vec::new();
+            for path in self.streaming.paths() {
+                let before = self.base(path, cx)?;
+                let after = self.streaming.apply_to(path, &before)?;
+                let name = path.display().to_string();
+                let diff = LineDiff::highlighted(&name, &before, &after, &**cx.backend);
+                planned.push((name, diff));
+            }
+            return Some(self.planned.get_or_init(|| planned));
+        }
+        self.planned.get().map(Vec::as_slice)
+    }
+
+    /// The tool's name, and the title with the files.
+    pub(crate) fn tool_and_title(&self) -> (&str, &str) {
+        (&self.tool, &self.title)
+    }
+
+    /// The current contents of a file, once they are loaded; empty if it does not exist.
+    fn base(&self, path: &Path, cx: &ViewContext<'_>) -> Option<Arc<str>> {
+        let mut bases = self.bases.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = bases
+            .entry(path.to_owned())
+            .or_insert_with(|| BaseText::Requested(cx.start(cx.backend.read_file(path.to_owned()))));
+        if let BaseText::Requested(pending) = base {
+            let text = pending.take()?.unwrap_or_default();
+            *base = BaseText::Loaded(text.into());
+        }
+        match base {
+            BaseText::Loaded(text) => Some(Arc::clone(text)),
+            BaseText::Requested(_) => None,
+        }
     }
 
     pub(super) fn rows(&self, width: usize, detail: EntryDetail, context: RenderContext<'_>) -> Vec<StyledRow> {
@@ -305,6 +371,7 @@ impl ToolCard {
         let (mark, style) = match &self.stage {
             CardStage::Writing => ("○", theme.dim),
             CardStage::Waiting(_) => ("○", theme.accent),
+            CardStage::Running { .. } if self.is_asking => ("○", theme.accent),
             CardStage::Running { since, .. } => (spinner(since.elapsed()), theme.accent),
             CardStage::Done(item) if item.has_failed() => ("✗", theme.bad),
             CardStage::Done(item) if background_job(item).is_some() => ("◐", theme.accent),
@@ -330,8 +397,13 @@ impl ToolCard {
         }
         let dim = |text: String| StyledSpan::new(text, theme.dim);
         match &self.stage {
+            CardStage::Running { .. } if self.is_asking => {}
             CardStage::Running { since, .. } if since.elapsed() >= Duration::from_secs(1) => {
                 behind.push(dim(format!("  {}", descriptions::elapsed(since.elapsed()))));
+                let key = context.keys.hint(KeyAction::Background);
+                if self.tool == "terminal" && since.elapsed() >= BACKGROUND_HINT && !key.is_empty() {
+                    behind.push(dim(format!(" · {key} moves it to the background")));
+                }
             }
             CardStage::Done(item) => {
                 if let Some(job) = background_job(item) {
@@ -406,17 +478,17 @@ impl ToolCard {
             }
         }
         match detail {
-            EntryDetail::Full => rows.extend(tail(&result_text(item), usize::MAX, 0, width, context)),
+            EntryDetail::Full => rows.extend(wrapped(&result_text(item), width, context)),
             // The end of a failed command's output has the reason; other errors begin with it.
             EntryDetail::Compact if result_outcome(item) == ToolOutcome::Error && is_command(item) => {
-                rows.extend(tail(&result_text(item), RUNNING_LINES, 0, width, context))
+                rows.extend(tail(&result_text(item), FAILED_LINES, 0, width, context))
             }
             EntryDetail::Compact if result_outcome(item) == ToolOutcome::Error => {
-                rows.extend(first_lines(&result_text(item), RUNNING_LINES, width, context))
+                rows.extend(first_lines(&result_text(item), FAILED_LINES, width, context))
             }
             EntryDetail::Compact => {
                 let text = self.last_output.join("\n");
-                rows.extend(tail(&text, FINISHED_LINES, self.hidden_output, width, context))
+                rows.extend(tail(&text, usize::MAX, self.hidden_output, width, context))
             }
         }
         rows.extend(images(item).map(|media| attachment(media, width, context)));
@@ -446,41 +518,6 @@ fn partial_title(input: &str) -> Option<String> {
     let text = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     let end = text.find(['"', '\\']).unwrap_or(text.len().min(80));
     text.get(..end).map(sanitise)
-}
-
-/// The end of a text as rows after a bar; `before` lines precede the text.
-fn tail(text: &str, most: usize, before: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
-    let text = sanitise_output(text.trim_end());
-    let lines: Vec<&str> = text.lines().collect();
-    let missing = lines.len().saturating_sub(most);
-    let mut rows = hidden_row(missing + before, width, context);
-    rows.extend(lines.iter().skip(missing).map(|line| output_row(line, width, context)));
-    rows
-}
-
-/// The start of a text as rows after a bar.
-fn first_lines(text: &str, most: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
-    let text = sanitise_output(text.trim_end());
-    let lines: Vec<&str> = text.lines().collect();
-    let shown = lines.iter().take(most).map(|line| output_row(line, width, context));
-    let mut rows: Vec<StyledRow> = shown.collect();
-    rows.extend(hidden_row(lines.len().saturating_sub(most), width, context));
-    rows
-}
-
-fn output_row(line: &str, width: usize, context: RenderContext<'_>) -> StyledRow {
-    let row = StyledRow::new("  │ ", context.theme.border).push(line, context.theme.dim);
-    row.truncate(width)
-}
-
-/// A row that counts lines that are not shown; none if all are.
-fn hidden_row(count: usize, width: usize, context: RenderContext<'_>) -> Vec<StyledRow> {
-    let row = |count| {
-        let text = hidden_lines(count, &context.details_key());
-        let row = StyledRow::new("  │ ", context.theme.border).push(text, context.theme.dim);
-        row.truncate(width)
-    };
-    (count > 0).then(|| row(count)).into_iter().collect()
 }
 
 /// Whether the result is that of a shell command.

@@ -2,6 +2,7 @@
 
 use super::{Theme, style_parser};
 use crate::screen::ColorDepth;
+use ratatui::style::Color;
 
 /// Names of the built-in themes. `dark`, `light` and `plain` use the terminal's colours.
 pub const NAMES: &[&str] = &[
@@ -89,7 +90,7 @@ const MIDNIGHT: ThemePalette = ThemePalette {
 
 const PAPER: ThemePalette = ThemePalette {
     text: "#2b2b2b",
-    faint: "#8a8577",
+    faint: "#7d7869",
     accent: "#1f5fae",
     good: "#3b7a2a",
     warning: "#9a6700",
@@ -104,7 +105,7 @@ const PAPER: ThemePalette = ThemePalette {
 
 const NORD: ThemePalette = ThemePalette {
     text: "#d8dee9",
-    faint: "#616e88",
+    faint: "#7f8ba3",
     accent: "#88c0d0",
     good: "#a3be8c",
     warning: "#ebcb8b",
@@ -134,7 +135,7 @@ const GRUVBOX: ThemePalette = ThemePalette {
 
 const SOLARIZED_DARK: ThemePalette = ThemePalette {
     text: "#93a1a1",
-    faint: "#586e75",
+    faint: "#75898f",
     accent: "#268bd2",
     good: "#859900",
     warning: "#b58900",
@@ -149,7 +150,7 @@ const SOLARIZED_DARK: ThemePalette = ThemePalette {
 
 const SOLARIZED_LIGHT: ThemePalette = ThemePalette {
     text: "#586e75",
-    faint: "#93a1a1",
+    faint: "#748588",
     selected: "#073642 on #dcd5bf",
     added: "#4f6300 on #eef0cf",
     removed: "#a32320 on #fbe3d5",
@@ -181,12 +182,41 @@ type DiffTints = [&'static str; 4];
 /// The tints of a theme that uses the terminal's colours; `None` if its colours are sufficient or the terminal has only 16.
 pub(super) fn diff_tints(name: &str, depth: ColorDepth) -> Option<DiffTints> {
     match (name, depth) {
-        ("dark", ColorDepth::True) => Some(["on #12351f", "on #43191d", "bold on #1f6b36", "bold on #8a2a33"]),
-        ("dark", ColorDepth::Indexed) => Some(["on 22", "on 52", "bold on 28", "bold on 88"]),
-        ("light", ColorDepth::True) => Some(["on #dafbe1", "on #ffebe9", "bold on #aceebb", "bold on #ffcecb"]),
-        ("light", ColorDepth::Indexed) => Some(["on 194", "on 224", "bold on 157", "bold on 217"]),
-        ("colour-blind", ColorDepth::True) => Some(["on #0d3350", "on #4a3200", "bold on #1a5c8f", "bold on #8a5f00"]),
+        ("dark", ColorDepth::True) => Some([
+            "#e6edf3 on #12351f",
+            "#e6edf3 on #43191d",
+            "bold #ffffff on #1f6b36",
+            "bold #ffffff on #8a2a33",
+        ]),
+        ("dark", ColorDepth::Indexed) => Some(["255 on 22", "255 on 52", "bold 231 on 28", "bold 231 on 88"]),
+        ("light", ColorDepth::True) => Some([
+            "#1f2328 on #dafbe1",
+            "#1f2328 on #ffebe9",
+            "bold #000000 on #aceebb",
+            "bold #000000 on #ffcecb",
+        ]),
+        ("light", ColorDepth::Indexed) => Some(["235 on 194", "235 on 224", "bold 16 on 157", "bold 16 on 217"]),
+        ("colour-blind", ColorDepth::True) => Some([
+            "#e6edf3 on #0d3350",
+            "#e6edf3 on #4a3200",
+            "bold #ffffff on #1a5c8f",
+            "bold #ffffff on #7a5200",
+        ]),
         (_, ColorDepth::Mono | ColorDepth::Basic | ColorDepth::Indexed | ColorDepth::True) => None,
+    }
+}
+
+/// A colour of the terminal's palette as a fixed one that is readable on the tints of a theme. The palette's own colours may be
+/// as dark as the tint.
+pub(super) fn tinted_color(theme: &str, color: Color) -> Color {
+    let of = |dark: u32, light: u32| Color::from_u32(if theme == "light" { light } else { dark });
+    match color {
+        Color::Red => of(0xff_a198, 0x82_071e),
+        Color::Green => of(0x7e_e787, 0x11_6329),
+        Color::Yellow => of(0xe3_b341, 0x6f_4400),
+        Color::Blue | Color::Cyan => of(0x79_c0ff, 0x05_50ae),
+        Color::Magenta => of(0xd2_a8ff, 0x66_39ba),
+        color => color,
     }
 }
 

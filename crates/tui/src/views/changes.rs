@@ -205,6 +205,8 @@ impl ChangesView {
                 self.message = Some((false, text));
             }
             Some(KeyAction::RedoTurn) => return KeyResponse::close_and(AppAction::Key(KeyAction::RedoTurn)),
+            // The key only cancels the confirmation.
+            Some(KeyAction::Close | KeyAction::Interrupt | KeyAction::Cancel | KeyAction::Leave) if confirms_undo => {}
             Some(KeyAction::Close | KeyAction::Interrupt | KeyAction::Cancel | KeyAction::Leave) => {
                 return KeyResponse::close();
             }
@@ -326,12 +328,12 @@ impl ModalView for ChangesView {
                     KeyAction::Close,
                     KeyAction::AcceptHunk,
                     KeyAction::RejectHunk,
+                    KeyAction::AcceptAll,
+                    KeyAction::UndoTurn,
+                    KeyAction::NextHunk,
                     KeyAction::AcceptFile,
                     KeyAction::RejectFile,
-                    KeyAction::AcceptAll,
-                    KeyAction::NextHunk,
                     KeyAction::NextFile,
-                    KeyAction::UndoTurn,
                 ],
                 "",
                 area.width,

@@ -142,6 +142,8 @@ pub(crate) struct ListView<S: ListSource> {
     message: Option<(bool, String)>,
     loaded: bool,
     page: usize,
+    /// Rows below the visible ones.
+    below: usize,
 }
 
 impl<S: ListSource> ListView<S> {
@@ -160,6 +162,7 @@ impl<S: ListSource> ListView<S> {
             message: None,
             loaded: false,
             page: 10,
+            below: 0,
         }
     }
 
@@ -342,6 +345,7 @@ impl<S: ListSource> ListView<S> {
             return;
         }
         let window = self.scroll.visible(count, area.height.into());
+        self.below = count - window.end;
         let shown: Vec<usize> = self.fuzzy.matches().skip(window.start).take(window.len()).collect();
         let names = Arc::clone(&self.names);
         let cap = usize::from(area.width / 2).max(12);
@@ -404,7 +408,13 @@ impl<S: ListSource> ListView<S> {
                 StyledRow::new(line, if *well { theme.good } else { theme.bad })
             }
             None if self.operation.is_some() => StyledRow::new("…", theme.dim),
-            None => hints(self.source.key_hints(), self.source.choose_label(), area.width, cx),
+            None => {
+                let more = more_below(self.below);
+                let width = area
+                    .width
+                    .saturating_sub(u16::try_from(more.chars().count()).unwrap_or(0));
+                hints(self.source.key_hints(), self.source.choose_label(), width, cx).push(more, theme.dim)
+            }
         };
         row.truncate(area.width.into()).draw(area.x, area.y, area.width, buf);
         None
@@ -478,6 +488,14 @@ impl<S: ListSource> ModalView for ListView<S> {
     }
 }
 
+/// A note about rows below the visible ones.
+pub(super) fn more_below(rows: usize) -> String {
+    match rows {
+        0 => String::new(),
+        rows => format!("   ↓ {rows} more"),
+    }
+}
+
 /// Key hints in at most `width` columns. The first is always shown; of the others as many as fit.
 pub(crate) fn hints(actions: &[KeyAction], verb: &str, width: u16, cx: &ViewContext<'_>) -> StyledRow {
     let mut row = StyledRow::empty();
@@ -518,6 +536,7 @@ fn short_label(action: KeyAction) -> &'static str {
         KeyAction::RejectHunk => "revert",
         KeyAction::AcceptFile => "accept file",
         KeyAction::RejectFile => "revert file",
+        KeyAction::AcceptAll => "accept all",
         KeyAction::NextHunk => "next",
         KeyAction::NextFile => "next file",
         KeyAction::UndoTurn => "undo turn",

@@ -1,6 +1,7 @@
 //! Setup: choose a provider, enter its key, choose a model, test the connection.
 
 use super::field::InputField;
+use super::list::more_below;
 use super::scroll::ScrollState;
 use crate::action::{AppAction, KeyResponse};
 use crate::backend::{KeyStorage, ProviderAccess, ProviderRow, SessionTarget, SignInPrompt, UserError};
@@ -31,6 +32,8 @@ pub(crate) struct SetupView {
     filter: InputField,
     scroll: ScrollState,
     message: Option<(bool, String)>,
+    /// Rows below the visible ones.
+    below: usize,
     /// Pending save of the chosen model.
     saving: Option<PendingResult<String>>,
     /// Why no session could be opened; without a session, closing setup quits.
@@ -299,6 +302,7 @@ impl SetupView {
         };
         StyledRow::new(format!("  {nothing}"), theme.dim).draw(area.x, area.y, area.width, buf);
         let window = self.scroll.visible(found.len(), area.height.into());
+        self.below = found.len() - window.end;
         let names = self.names();
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         for (offset, at) in found.get(window.clone()).unwrap_or_default().iter().enumerate() {
@@ -335,7 +339,7 @@ impl SetupView {
             SetupStep::Key(..) => "Enter the API key",
             SetupStep::SignIn(..) => "Sign in",
             SetupStep::KeyStorage(..) => "Where should the key be stored?",
-            SetupStep::Model(_) => "Choose a model",
+            SetupStep::Model(_) => "Choose a model (prices per million tokens)",
             SetupStep::Test(..) => "Testing the connection",
             SetupStep::Tested(..) if self.saving.is_some() => "Saving",
             SetupStep::Tested(_, Ok(_)) => "Ready",
@@ -343,9 +347,13 @@ impl SetupView {
         }
     }
 
-    /// The footer: the last message, or key hints.
+    /// The footer: the last message and key hints.
     fn footer(&self, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let theme = cx.theme;
+        let more = match &self.step {
+            SetupStep::Provider | SetupStep::Model(_) => more_below(self.below),
+            _ => String::new(),
+        };
         let keys = |words: &[(&str, &str)]| {
             let row = words
                 .iter()
@@ -355,22 +363,25 @@ impl SetupView {
                     row.push(format!("{gap}{key}"), theme.strong)
                         .push(format!(" {word}"), theme.dim)
                 });
-            vec![row.truncate(width.into())]
+            row.push(more.as_str(), theme.dim).truncate(width.into())
         };
         let demo = cx.keys.hint(KeyAction::NextPane);
-        match (&self.message, &self.step) {
-            (Some((is_good, text)), _) => {
-                let style = if *is_good { theme.good } else { theme.bad };
-                wrap(&StyledRow::new(text.as_str(), style), width.into(), &StyledRow::empty())
-            }
-            (None, SetupStep::Provider) if self.open_error.is_some() => {
+        let mut rows = Vec::new();
+        if let Some((is_good, text)) = &self.message {
+            let style = if *is_good { theme.good } else { theme.bad };
+            rows = wrap(&StyledRow::new(text.as_str(), style), width.into(), &StyledRow::empty());
+            rows.truncate(MAX_FOOTER - 1);
+        }
+        rows.push(match &self.step {
+            SetupStep::Provider if self.open_error.is_some() => {
                 keys(&[("enter", "choose"), (&demo, "demo without a key"), ("esc", "quit")])
             }
-            (None, SetupStep::Provider) => keys(&[("enter", "choose"), ("esc", "close")]),
-            (None, SetupStep::Tested(_, Ok(_))) => keys(&[("enter", "start")]),
-            (None, SetupStep::SignIn(..)) => keys(&[("esc", "back")]),
-            (None, _) => keys(&[("enter", "continue"), ("esc", "back")]),
-        }
+            SetupStep::Provider => keys(&[("enter", "choose"), ("esc", "close")]),
+            SetupStep::Tested(_, Ok(_)) => keys(&[("enter", "start")]),
+            SetupStep::SignIn(..) => keys(&[("esc", "back")]),
+            _ => keys(&[("enter", "continue"), ("esc", "back")]),
+        });
+        rows
     }
 }
 
