@@ -192,7 +192,7 @@ fn hidden_lines_are_counted_and_reasons_come_first() {
     let seen = ui.screen_text();
     assert!(seen.contains("✗ Edit a.rs"), "{seen}");
     assert!(
-        seen.contains("old_text was not found") && seen.contains("+16 lines (ctrl+o)"),
+        seen.contains("old_text was not found") && seen.contains("+13 lines (ctrl+o)"),
         "{seen}"
     );
 }
