@@ -19,8 +19,8 @@ pub(super) fn explain(error: &Error, arguments: &[String]) -> Option<Failure> {
     let word = unknown_word(error)?;
     let is_at_the_top = is_at_the_top(word, arguments);
     if word.starts_with('-') {
-        let is_prompt = matches!(word, "-p" | "--prompt" | "--print") && is_at_the_top;
-        return is_prompt.then(|| Failure::usage(format!("there is no flag `{word}`")).hint(run("…")));
+        let hint = equivalent(word).filter(|_| is_at_the_top)?;
+        return Some(Failure::usage(format!("there is no flag `{word}`")).hint(hint));
     }
     if !is_at_the_top && error.kind() != ErrorKind::InvalidSubcommand {
         return None;
@@ -51,6 +51,19 @@ fn unknown_word(error: &Error) -> Option<&str> {
         Some(ContextValue::String(text)) => Some(text),
         Some(_) | None => None,
     }
+}
+
+/// How to do what a flag of another agent does.
+fn equivalent(flag: &str) -> Option<String> {
+    Some(match flag {
+        "-p" | "--prompt" | "--print" => run("…"),
+        "-r" | "--resume" => "`hew -c` continues the newest session, `hew resume ID` another one".into(),
+        "--dangerously-skip-permissions" | "--dangerously-bypass-approvals-and-sandbox" | "--yolo" => {
+            "`hew --permission full` allows everything without asking".into()
+        }
+        "--full-auto" => "hew works without asking inside the project by default".into(),
+        _ => return None,
+    })
 }
 
 fn run(task: &str) -> String {
@@ -123,6 +136,8 @@ mod tests {
         starts(&["explain"], "did you mean `hew prompt explain`?");
         starts(&["exec", "fix it"], "to run a task: hew \"…\"");
         starts(&["-p", "fix it"], "to run a task: hew \"…\"");
+        starts(&["--resume"], "`hew -c` continues");
+        starts(&["--yolo", "fix it"], "`hew --permission full`");
         starts(&["sessions", "lst"], "did you mean `hew sessions list`?");
         starts(&["config", "pth"], "did you mean `hew config path`?");
         for other in [&["run", "-p", "x"][..], &["--help"], &["keys", "list", "extra"]] {
