@@ -446,8 +446,7 @@ impl ModalView for SetupView {
         let head = StyledRow::new(self.heading(), theme.strong).push("  ", theme.dim);
         let left = u16::try_from(head.width()).unwrap_or(0).min(area.width);
         head.draw(area.x, area.y + 2, area.width, buf);
-        let foot = self.footer(area.width, cx);
-        let low = u16::try_from(foot.len().min(MAX_FOOTER)).unwrap_or(1);
+        let low = u16::try_from(self.footer(area.width, cx).len().min(MAX_FOOTER)).unwrap_or(1);
         let body = Rect::new(area.x, area.y + 4, area.width, area.height.saturating_sub(5 + low));
         let mut caret = None;
         match &mut self.step {
@@ -494,6 +493,8 @@ impl ModalView for SetupView {
                 }
             }
         }
+        // The number of rows below is known only now.
+        let foot = self.footer(area.width, cx);
         for (row, y) in foot.iter().zip(area.bottom() - low..area.bottom()) {
             row.draw(area.x, y, area.width, buf);
         }
