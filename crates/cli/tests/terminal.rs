@@ -439,17 +439,19 @@ async fn all_of_a_change_can_be_read_before_approval() {
     play.project.write("values.txt", &before).unwrap();
     let server = Server::start(script).await.unwrap();
     let hew = play.hew.clone().with_server(&server);
-    let tmux = Tmux::start(&hew.args(["--set", "approval.writes=ask"]), 100, 30).unwrap();
+    let tmux = Tmux::start(&hew.args(["--set", "approval.writes=ask"]), 100, 50).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("change it").unwrap();
     tmux.press(&["Enter"]).unwrap();
 
     // Every edit of the call is shown, and long lines are wrapped.
     let all = tmux.wait_for_text("letter or ↑↓ to select").await.unwrap();
-    for text in ["- value3", "+ first edit", "- value30", "+ second edit", "word59"] {
+    for text in ["- value3", "+ first edit", "- value30", "+ second edit"] {
         assert!(all.contains(text), "{text}: {all}");
     }
-    assert!(all.contains("○ Edit values.txt"), "{all}");
+    tmux.press(&["C-o"]).unwrap();
+    tmux.wait_for_text("word59").await.unwrap();
+    tmux.press(&["C-o"]).unwrap();
     tmux.press(&["Enter"]).unwrap();
 
     // Every line of a long change can be reached, also in a small window, and the answers stay visible.
@@ -464,14 +466,14 @@ async fn all_of_a_change_can_be_read_before_approval() {
         let mut next = 1;
         while next <= 60 {
             let wanted = format!("line number {next}\n");
-            tmux.wait_until(|_| tmux.screen().unwrap().contains(&wanted))
-                .await
-                .unwrap();
+            tmux.wait_until(|_| {
+                let shown = tmux.screen().unwrap();
+                shown.contains(&wanted) && shown.contains("enter allow once")
+            })
+            .await
+            .unwrap();
             let screen = tmux.screen().unwrap();
-            assert!(
-                screen.contains("enter allow once") && screen.contains("e edit") | screen.contains("e  Edit"),
-                "{screen}"
-            );
+            assert!(screen.contains("e edit") || screen.contains("e  Edit"), "{screen}");
             while next <= 60 && screen.contains(&format!("line number {next}\n")) {
                 next += 1;
             }
@@ -516,10 +518,8 @@ async fn jobs_are_counted_and_a_running_command_moves_to_the_background() {
         "{all}"
     );
     assert!(all.contains("running in the background as job 2"), "{all}");
-    assert!(
-        all.contains(" tokens · $"),
-        "the end of the turn shows its usage: {all}"
-    );
+    // The end of the turn shows its usage.
+    tmux.wait_for_text(" tokens · $").await.unwrap();
 }
 
 #[tokio::test]
