@@ -1,14 +1,14 @@
 //! Completes a session after an interruption or a crash: stores what has arrived and gives every call a result.
 
 use crate::session::{Environment, Session, StartedCall};
-use crate::turn::calls::stopped_call;
+use crate::turn::calls::{FinishedCall, call_title, stopped_call};
 use crate::turn::request::append_reply;
-use model::CallId;
+use model::{CallId, Part};
 use session::{Error, Item, ItemKind, ReplyEnd};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tool::ToolEffect;
+use tool::{CallInput, ToolEffect};
 
 /// The result of a call that was running when the turn was interrupted.
 const WAS_RUNNING: &str = "The turn was interrupted while this call was running. It may have taken effect in part: check before repeating it.";
@@ -45,31 +45,29 @@ async fn append_unfinished(session: &mut Session) -> Result<(), Error> {
     while let Some(call) = session.turn.finished.pop_front() {
         session.append_result(call).await?;
     }
-    for (id, tool) in unanswered_calls(&session.conversation.items) {
-        let (title, why) = match session.turn.started.get(&id) {
-            Some(StartedCall { title, progress, .. }) => {
+    for call in unanswered_calls(&session.conversation.items) {
+        let why = match session.turn.started.get(&call.id) {
+            Some(StartedCall { progress, .. }) => {
                 let begun = progress.begun.load(Ordering::Relaxed);
                 let why = match (begun, progress.asks.load(Ordering::Relaxed)) {
                     (false, _) => NOT_STARTED,
                     (true, true) => WAS_ASKING,
                     (true, false) => WAS_RUNNING,
                 };
-                (title.clone(), with_subtasks(&session.env, &id, &tool, why).await)
+                with_subtasks(&session.env, &call.id, &call.name, why).await
             }
-            None => (String::new(), NOT_STARTED.to_string()),
+            None => NOT_STARTED.to_string(),
         };
-        session.append_result(stopped_call(id, tool, title, &why)).await?;
+        session.append_result(call.stopped(&session.env, &why)).await?;
     }
     Ok(())
 }
 
 /// Adds results for the calls that a crash left without one. None of them is run again.
 pub(crate) async fn after_crash(session: &mut Session) -> Result<(), Error> {
-    for (id, tool) in unanswered_calls(&session.conversation.items) {
-        let why = with_subtasks(&session.env, &id, &tool, CRASHED).await;
-        session
-            .append_result(stopped_call(id, tool, String::new(), &why))
-            .await?;
+    for call in unanswered_calls(&session.conversation.items) {
+        let why = with_subtasks(&session.env, &call.id, &call.name, CRASHED).await;
+        session.append_result(call.stopped(&session.env, &why)).await?;
     }
     Ok(())
 }
@@ -98,14 +96,47 @@ async fn with_subtasks(env: &Environment, call: &CallId, tool: &str, why: &str) 
     }
 }
 
+/// A call without a result.
+struct UnansweredCall {
+    id: CallId,
+    /// The tool name that the model used.
+    name: String,
+    input: CallInput,
+}
+
+impl UnansweredCall {
+    /// The result of the call, with its title.
+    fn stopped(self, env: &Environment, why: &str) -> FinishedCall {
+        let (tool, title) = match env.config.tools.resolve_call(&self.name, &self.input) {
+            Some((tool, adapted)) => {
+                let input = adapted.map_or(self.input, CallInput::from);
+                (tool.spec().name.clone(), call_title(Some(&tool), &input))
+            }
+            None => (self.name.clone(), String::new()),
+        };
+        FinishedCall {
+            called: self.name,
+            ..stopped_call(self.id, tool, title, why)
+        }
+    }
+}
+
 /// The calls of the newest reply that have no result.
-fn unanswered_calls(items: &[Arc<Item>]) -> Vec<(CallId, String)> {
+fn unanswered_calls(items: &[Arc<Item>]) -> Vec<UnansweredCall> {
     let mut answered = HashSet::new();
     for item in items.iter().rev() {
         answered.extend(item.call());
         if item.kind() == ItemKind::Reply {
-            let open = item.tool_calls().filter(|(id, _)| !answered.contains(id));
-            return open.map(|(id, name)| (id.clone(), name.to_owned())).collect();
+            let parts = item.message().into_iter().flat_map(|message| &message.parts);
+            let call = |part: &Part| match part {
+                Part::ToolCall { id, name, input, .. } if !answered.contains(id) => Some(UnansweredCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    input: input.clone().into(),
+                }),
+                _ => None,
+            };
+            return parts.filter_map(call).collect();
         }
     }
     Vec::new()

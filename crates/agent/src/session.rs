@@ -101,8 +101,6 @@ pub(crate) struct Turn {
 pub(crate) struct StartedCall {
     /// The id of the future result item.
     pub(crate) item: ItemId,
-    /// The one-line description for the user.
-    pub(crate) title: String,
     pub(crate) progress: Arc<CallProgress>,
 }
 

@@ -13,7 +13,9 @@ pub use acp_backend::AcpBackend;
 pub use editor_backend::{EditorBackend, PredictionCounts};
 pub use prediction_model::PredictionModel;
 pub use restore::{describe_turns, prompt_text};
-pub use tui_backend::{Highlighter, TuiBackend, chosen, config_problems, open_editor, version_text};
+pub use tui_backend::{
+    Highlighter, TuiBackend, chosen, config_problems, open_editor, sandbox_summary, unfinished_session, version_text,
+};
 pub use web_backend::{DeviceFiles, WebBackend};
 
 use host::{atomic, config, environment, failure, grants, keys, models, paths, project};

@@ -5,7 +5,7 @@ use model::{Block, Message, Part};
 use server::json_events::succeeded;
 use session::{Body, Change, LoadedSession, ReplyEnd, RestoreKind, SessionMeta, TodoStatus};
 use std::fmt::Write;
-use tui::format::{dollars, tokens};
+use tui::format::{dollars, tokens, tool_label};
 
 /// How much of a change is shown.
 const MAX_LINES: usize = 200;
@@ -99,7 +99,7 @@ fn body(
         } => {
             let mark = if succeeded(&message.parts) { "✓" } else { "✗" };
             let summary = summary.as_deref().map(|text| format!(" · {text}")).unwrap_or_default();
-            writeln!(out, "\n{mark} **{tool}** {title}{summary}")?;
+            writeln!(out, "\n{mark} **{}** {title}{summary}", tool_label(tool))?;
             for change in changes {
                 writeln!(out, "- changed `{}`", change.path.display())?;
             }

@@ -562,7 +562,7 @@ async fn open_session(
 }
 
 /// A notice about the newest session of the project, if its last turn is unfinished and no other process works on it.
-async fn unfinished_session(store: &Arc<SqliteStore>, root: &Path, running: &[SessionId]) -> Option<String> {
+pub async fn unfinished_session(store: &Arc<SqliteStore>, root: &Path, running: &[SessionId]) -> Option<String> {
     let meta = find(store, None, root).await.ok()?;
     if running.contains(&meta.id) {
         return None;
@@ -678,7 +678,7 @@ fn convert_token(token: index::HighlightKind) -> SyntaxToken {
 }
 
 /// A short description of the sandbox.
-fn sandbox_summary(config: &Config, permission: PermissionLevel) -> String {
+pub fn sandbox_summary(config: &Config, permission: PermissionLevel) -> String {
     let writes = match permission {
         PermissionLevel::ReadOnly => "writes nothing",
         PermissionLevel::Workspace => "writes the project and temporary files",

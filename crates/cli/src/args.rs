@@ -506,7 +506,7 @@ pub(crate) fn parse() -> Result<Cli> {
 }
 
 /// Parses arguments. A task may be anywhere among the flags: it is the word that is no command.
-fn parse_args(mut words: Vec<String>) -> Result<Cli, clap::Error> {
+pub(crate) fn parse_args(mut words: Vec<String>) -> Result<Cli, clap::Error> {
     command_first(&mut words);
     let mut task = Vec::new();
     loop {

@@ -19,6 +19,7 @@ mod help;
 mod history;
 mod keys;
 mod ledger;
+mod line_session;
 mod login;
 mod lsp;
 mod mcp;

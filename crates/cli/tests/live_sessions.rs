@@ -50,7 +50,7 @@ async fn a_session_continues_while_another_one_is_shown_and_asks_for_attention()
     tmux.wait_for_text("A quick reply.").await.unwrap();
 
     // The first one needs an answer: it is reported, listed, and can be answered after switching to it.
-    tmux.wait_for_text("1 other session needs you · /sessions")
+    tmux.wait_for_text("1 other session needs an answer · /sessions")
         .await
         .unwrap();
     assert!(!path.exists());
@@ -68,7 +68,7 @@ async fn a_session_continues_while_another_one_is_shown_and_asks_for_attention()
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("The file is written.").await.unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "x\n");
-    tmux.wait_until(|all| !all.contains("other session needs you"))
+    tmux.wait_until(|all| !all.contains("other session needs an answer"))
         .await
         .unwrap();
 

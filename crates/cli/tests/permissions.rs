@@ -221,7 +221,7 @@ async fn permissions_are_listed_added_tested_and_revoked() {
     assert!(!said(hew(&["list"])).await.contains("ask "));
     let unknown = said(hew(&["revoke", "run(git push)"])).await;
     assert!(
-        unknown.contains("neither a remembered answer nor one of your rules"),
+        unknown.contains("neither a saved answer nor one of your rules"),
         "{unknown}"
     );
     assert!(

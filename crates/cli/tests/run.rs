@@ -45,7 +45,7 @@ async fn a_pipe_gets_the_answer_and_nothing_else() {
     let (output, ..) = run(script, &["what does a.txt say?"]).await;
     assert_eq!(output.stdout, "It says hello.\n", "{}", output.stderr);
     assert_eq!(output.code(), Some(0));
-    for part in ["I will look.", "✓ read_file a.txt · 1 line", "2 steps"] {
+    for part in ["I will look.", "✓ Read a.txt · 1 line", "2 steps"] {
         assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
     }
     assert!(!output.stderr.contains('\u{1b}'), "no colours in a pipe");
@@ -322,8 +322,8 @@ async fn a_run_tells_why_a_call_failed_and_how_to_review_what_changed() {
         .turn(Turn::text("Done."));
     let (output, ..) = run(script, &["go"]).await;
     let said = &output.stderr;
-    let failed = said.lines().find(|line| line.starts_with("✗ read_file")).expect(said);
-    assert!(failed.starts_with("✗ read_file missing.txt · "), "{said}");
+    let failed = said.lines().find(|line| line.starts_with("✗ Read")).expect(said);
+    assert!(failed.starts_with("✗ Read missing.txt · "), "{said}");
     assert!(said.contains(" · 3 steps · "), "{said}");
     let last = said.lines().last().unwrap();
     assert!(last.starts_with("1 file changed · hew changes "), "{said}");

@@ -56,7 +56,7 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
     for part in [
         "# Reading a greeting",
         "## You\n\nwhat does a.txt say?",
-        "✓ **read_file** a.txt",
+        "✓ **Read** a.txt",
         "It says hello.",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
@@ -273,7 +273,7 @@ async fn a_session_that_is_not_there_is_no_prompt() {
     assert!(none.contains("error: there is no session `zzz`"), "{none}");
     stdout(hew.clone().args(["run", "-m", MODEL, "hi"])).await;
     let sound = stdout(hew.clone().args(["doctor", "--offline"])).await;
-    assert!(sound.contains("hew.db is sound"), "{sound}");
+    assert!(sound.contains("hew.db: no errors"), "{sound}");
     let list: Value = serde_json::from_str(&stdout(hew.clone().args(["sessions", "--json"])).await).unwrap();
     let id = list[0]["id"].as_str().unwrap();
     let named = format!("perhaps {} (A greeting)", &id[..13]);

@@ -86,7 +86,7 @@ async fn a_subtask_is_told_of_listed_shown_and_counted_once() {
 
     let text = hew.clone().args(["run", "-m", MODEL, "again"]).run().await.unwrap();
     assert_eq!(text.stdout, "The helper says: hello.\n");
-    assert!(text.stderr.contains("1› ✓ read_file a.txt"), "{}", text.stderr);
+    assert!(text.stderr.contains("1› ✓ Read a.txt"), "{}", text.stderr);
 }
 
 #[tokio::test]

@@ -145,20 +145,20 @@ pub fn describe(grant: &Grant) -> String {
     format!("{} ({})", grant.rule, describe_origin(grant))
 }
 
-/// Describes which tool a grant was asked for by, and where.
+/// Describes which tool has the grant, and where.
 pub fn describe_origin(grant: &Grant) -> String {
     let place = grant.cwd.as_ref().map(|cwd| format!(" in {}", cwd.display()));
-    format!("asked by {}{}", grant.tool, place.unwrap_or_default())
+    format!("granted to {}{}", grant.tool, place.unwrap_or_default())
 }
 
-/// Revokes a remembered answer and the user's equal rules. Returns descriptions of what was removed.
+/// Revokes a saved answer and the user's equal rules. Returns descriptions of what was removed.
 pub fn revoke_rule(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec<String>> {
     let parsed: Rule = rule.parse().map_err(|error: policy::Error| {
         Failure::usage(error.to_string()).hint("docs/permissions.md describes the rules")
     })?;
     let mut gone = Vec::new();
     if GrantFile::open(root, env)?.revoke(&parsed)? == RevokeOutcome::Removed {
-        gone.push("the remembered answer is gone".to_string());
+        gone.push("the saved answer was removed".to_string());
     }
     let file = paths::user_config_file(env)?;
     for word in ["allow", "ask", "deny"] {
@@ -176,7 +176,7 @@ pub fn revoke_rule(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec<Stri
     }
     if gone.is_empty() {
         return Err(
-            Failure::usage(format!("`{rule}` is neither a remembered answer nor one of your rules"))
+            Failure::usage(format!("`{rule}` is neither a saved answer nor one of your rules"))
                 .hint("`hew permissions list` shows them"),
         );
     }

@@ -422,7 +422,7 @@ impl App {
         if twice {
             return self.perform(KeyAction::Rewind, false);
         }
-        if !self.state.conversation.is_empty() {
+        if self.state.conversation.first_prompt().is_some() {
             self.last_escape = Some(Instant::now());
             self.state.flash = Some("esc again to rewind to an earlier prompt".into());
         }
@@ -432,6 +432,10 @@ impl App {
     /// Switches from asking before each change to accepting edits, then to planning, and back.
     fn next_mode(&mut self) -> Vec<AppEffect> {
         let info = &mut self.state.info;
+        if info.permission == "read-only" {
+            self.state.flash = Some("read-only: nothing is changed; `--permission workspace` allows changes".into());
+            return Vec::new();
+        }
         let (mode, approval) = match (info.mode.as_str(), info.edit_approval) {
             ("code", Some(ApprovalMode::Ask)) => ("code", ApprovalMode::Allow),
             ("code", Some(ApprovalMode::Allow) | None) => ("plan", ApprovalMode::Allow),
@@ -502,8 +506,9 @@ impl App {
             AppAction::Goal(text) => return self.set_goal(&text),
             AppAction::SetEffort(effort) => {
                 let effort = effort.or(self.state.info.default_effort);
-                self.state.info.effort =
-                    effort.map_or_else(String::new, |effort| views::effort::effort_name(effort).to_owned());
+                let name = effort.map_or("default", views::effort::effort_name);
+                self.state.flash = Some(format!("effort: {name}, for this session"));
+                self.state.info.effort = effort.map_or_else(String::new, |_| name.to_owned());
                 return vec![AppEffect::Send(Command::SetEffort { effort })];
             }
             AppAction::OpenSession(target) => return vec![AppEffect::OpenSession(target)],

@@ -63,6 +63,10 @@ struct CompletionSources {
     requested: bool,
     requested_symbols: bool,
     files: CompletionSource,
+    /// The files that `files` contains.
+    listed: Arc<Vec<String>>,
+    /// Whether a key was typed in a mention since the files were requested.
+    files_outdated: bool,
     symbols: CompletionSource,
     commands: Vec<PickerItem>,
     files_result: Option<PendingResult<Arc<Vec<String>>>>,
@@ -141,6 +145,10 @@ impl Composer {
             // The candidates changed, so the list is rebuilt.
             self.popup = None;
             self.text_changed(cx);
+        }
+        if self.completions.files_outdated && self.completions.files_result.is_none() {
+            self.completions.files_outdated = false;
+            self.request_files(cx);
         }
         let mut index = 0;
         while let Some((line, pending)) = self.running_shells.get(index) {
@@ -245,6 +253,16 @@ impl Composer {
         }
     }
 
+    /// Lists the files again while one is being mentioned, because some may be new.
+    fn request_files(&mut self, cx: &ViewContext<'_>) {
+        if self.popup.as_ref().is_some_and(|popup| popup.word.sigil == '@') {
+            match &self.completions.files_result {
+                Some(_) => self.completions.files_outdated = true,
+                None => self.completions.files_result = Some(cx.start(cx.backend.files())),
+            }
+        }
+    }
+
     /// Requests the custom commands again, because the opened session may define more.
     pub(crate) fn request_commands(&mut self, cx: &ViewContext<'_>) {
         if tokio::runtime::Handle::try_current().is_ok() {
@@ -279,12 +297,10 @@ impl Composer {
             Some(_) => KeyResponse::Ignored,
             None => match key.types() {
                 Some(c) => {
-                    // Files may have been created since the last listing.
-                    if c == '@' && self.completions.files_result.is_none() {
-                        self.completions.files_result = Some(cx.start(cx.backend.files()));
-                    }
                     self.editor.type_char(c);
-                    self.text_changed(cx)
+                    let response = self.text_changed(cx);
+                    self.request_files(cx);
+                    response
                 }
                 None => KeyResponse::Ignored,
             },
@@ -596,9 +612,11 @@ impl CompletionSources {
                 // A lone slash lists each command once.
                 let named = if typed.is_empty() { &[] } else { slash::COMMANDS };
                 let aliases = named.iter().flat_map(|command| {
-                    // A plural of the name would only repeat it.
-                    let others = command.aliases.iter().filter(|alias| !alias.starts_with(command.name));
-                    others.map(|alias| ((*alias).to_owned(), format!("same as /{}", command.name)))
+                    // A plural or singular of the name would only repeat it.
+                    let repeats = |alias: &str| alias.starts_with(command.name) || command.name.starts_with(alias);
+                    let others = command.aliases.iter().filter(move |alias| !repeats(alias));
+                    let about = format!("same as /{} · {}", command.name, command.description);
+                    others.map(move |alias| ((*alias).to_owned(), about.clone()))
                 });
                 CompletionSource::described(own.chain(files).chain(aliases))
             }
@@ -609,8 +627,11 @@ impl CompletionSources {
     fn apply_results(&mut self, history: &mut PromptHistory, editor: &mut TextEditor) -> bool {
         let mut changed = false;
         if let Some(files) = take_result(&mut self.files_result) {
-            self.files = CompletionSource::files(&files);
-            changed = true;
+            if self.listed != files {
+                self.files = CompletionSource::files(&files);
+                self.listed = files;
+                changed = true;
+            }
         }
         if let Some(symbols) = take_result(&mut self.symbols_result) {
             self.symbols = CompletionSource::new(symbols);

@@ -15,7 +15,7 @@ pub(crate) use entry::{ConversationEntry, EntryDetail};
 use crate::markdown::RenderContext;
 use crate::row::{StyledRow, sanitise};
 use crate::view::ViewContext;
-use model::CallId;
+use model::{CallId, Message};
 use reply::StreamedReply;
 use session::{Body, Event, Item, ItemDelta, ItemId, ItemStart, NoticeLevel, TurnEnd};
 use std::sync::Arc;
@@ -67,9 +67,10 @@ impl ConversationLog {
     pub(crate) fn mark_all_printed(&mut self) {
         self.printed = self.entries.len();
         self.skipped = None;
+        self.heading = None;
     }
 
-    /// Starts a new session with this heading, one line each.
+    /// Prints this heading first, one line each.
     pub(crate) fn set_heading(&mut self, lines: Vec<String>) {
         self.heading = Some(lines);
     }
@@ -193,6 +194,14 @@ impl ConversationLog {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.reply.is_none()
+    }
+
+    /// The first prompt.
+    pub(crate) fn first_prompt(&self) -> Option<&Message> {
+        self.entries.iter().find_map(|entry| match entry {
+            ConversationEntry::Prompt(message) => Some(message.as_ref()),
+            _ => None,
+        })
     }
 
     /// Whether the session contains more than notices. Sessions with only notices are not stored.

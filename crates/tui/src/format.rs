@@ -44,10 +44,11 @@ pub(crate) fn grouped(number: usize) -> String {
 /// What a tool does, for its card. Tools of other programs keep their names.
 pub fn tool_label(tool: &str) -> &str {
     match tool {
-        "read_file" | "code_definitions" => "Read",
-        "edit_file" | "apply_patch" | "insert" => "Edit",
-        "write_file" => "Write",
-        "terminal" => "Run",
+        "read_file" | "code_definitions" | "Read" | "read" | "view" => "Read",
+        "edit_file" | "apply_patch" | "insert" | "Edit" | "edit" | "str_replace" | "replace_in_file" => "Edit",
+        "write_file" | "Write" | "write" | "create_file" | "write_to_file" => "Write",
+        "terminal" | "Bash" | "bash" | "shell" | "run_command" | "execute_command" | "run_shell_command"
+        | "run_in_terminal" | "exec_command" => "Run",
         "grep" => "Search",
         "find_path" => "Find",
         "list_directory" => "List",

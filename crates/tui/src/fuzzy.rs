@@ -9,12 +9,20 @@ const NAMES_PER_STEP: usize = 20_000;
 /// Maximum query length in characters.
 const MAX_QUERY: usize = 256;
 
+/// The order of names that match equally well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TieOrder {
+    ShortestFirst,
+    AsListed,
+}
+
 /// A search through names, best match first. A longer query only examines the matches of the shorter one.
 pub(crate) struct FuzzySearch {
     names: Arc<Vec<String>>,
     query: String,
     pattern: Pattern,
     matcher: Matcher,
+    tie_order: TieOrder,
     /// Indices to examine; `None` for all names.
     candidates: Option<Vec<u32>>,
     next: usize,
@@ -31,20 +39,26 @@ struct FuzzyMatch {
 impl FuzzySearch {
     /// Searches paths.
     pub(crate) fn paths(names: Arc<Vec<String>>) -> FuzzySearch {
-        FuzzySearch::with(names, Config::DEFAULT.match_paths())
+        FuzzySearch::with(names, Config::DEFAULT.match_paths(), TieOrder::ShortestFirst)
     }
 
-    /// Searches names.
+    /// Searches names of symbols.
+    pub(crate) fn symbols(names: Arc<Vec<String>>) -> FuzzySearch {
+        FuzzySearch::with(names, Config::DEFAULT, TieOrder::ShortestFirst)
+    }
+
+    /// Searches a list whose order matters.
     pub(crate) fn names(names: Arc<Vec<String>>) -> FuzzySearch {
-        FuzzySearch::with(names, Config::DEFAULT)
+        FuzzySearch::with(names, Config::DEFAULT, TieOrder::AsListed)
     }
 
-    fn with(names: Arc<Vec<String>>, config: Config) -> FuzzySearch {
+    fn with(names: Arc<Vec<String>>, config: Config, tie_order: TieOrder) -> FuzzySearch {
         let mut fuzzy = FuzzySearch {
             names,
             query: String::new(),
             pattern: Pattern::default(),
             matcher: Matcher::new(config),
+            tie_order,
             candidates: None,
             next: 0,
             matches: Vec::new(),
@@ -95,11 +109,11 @@ impl FuzzySearch {
         }
         self.next = end;
         self.matches.sort_unstable_by_key(|hit| {
-            (
-                std::cmp::Reverse(hit.score),
-                self.names[hit.index as usize].len(),
-                hit.index,
-            )
+            let length = match self.tie_order {
+                TieOrder::ShortestFirst => self.names[hit.index as usize].len(),
+                TieOrder::AsListed => 0,
+            };
+            (std::cmp::Reverse(hit.score), length, hit.index)
         });
     }
 

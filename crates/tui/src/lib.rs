@@ -48,4 +48,7 @@ pub use plain_output::OutputRenderer;
 #[cfg(unix)]
 pub use run::{Options, TuiExit, run};
 pub use screen::{ColorDepth, ImageProtocol, Reflow};
+pub use slash::{
+    BuiltInCommand, COMMANDS as SLASH_COMMANDS, INIT as INIT_PROMPT, REVIEW as REVIEW_PROMPT, nearest_command,
+};
 pub use theme::{Error as ThemeError, NAMES as THEMES, ROLES, Theme, ThemeSpec};

@@ -7,6 +7,7 @@ use crate::keys::KeyAction;
 use crate::view::ViewContext;
 use crate::views::code_search::CodeMatchPicker;
 use crate::views::effort::{EFFORTS, EffortPicker, effort_name};
+use crate::views::help::{HelpPicker, HelpTopic};
 use crate::views::list::ListView;
 use crate::views::memory::MemoryPicker;
 use crate::views::panels::PanelPicker;
@@ -16,15 +17,15 @@ use session::{Command, ItemId};
 
 /// A built-in command.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BuiltInCommand {
+pub struct BuiltInCommand {
     /// The name without the slash.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Alternative names.
-    pub(crate) aliases: &'static [&'static str],
+    pub aliases: &'static [&'static str],
     /// The arguments; empty if there are none.
-    pub(crate) arguments: &'static str,
+    pub arguments: &'static str,
     /// A short description.
-    pub(crate) description: &'static str,
+    pub description: &'static str,
     action: SlashAction,
 }
 
@@ -40,6 +41,7 @@ enum SlashAction {
     Export,
     Fork,
     Goal,
+    Help,
     Init,
     Mode,
     Memory,
@@ -48,13 +50,14 @@ enum SlashAction {
     Quit,
     Redo,
     Rename,
+    Review,
     Status,
     Theme,
     Undo,
 }
 
 /// All built-in commands.
-pub(crate) const COMMANDS: &[BuiltInCommand] = &[
+pub const COMMANDS: &[BuiltInCommand] = &[
     slash(
         "new",
         &["reset"],
@@ -114,10 +117,17 @@ pub(crate) const COMMANDS: &[BuiltInCommand] = &[
     ),
     slash(
         "changes",
-        &["diff", "review"],
+        &["diff"],
         "",
         "review the changes of this session",
         SlashAction::Key(KeyAction::Changes),
+    ),
+    slash(
+        "review",
+        &[],
+        "[INSTRUCTIONS]",
+        "let the model review the uncommitted changes",
+        SlashAction::Review,
     ),
     slash("undo", &[], "", "undo the last turn's file changes", SlashAction::Undo),
     slash("redo", &[], "", "redo the undone file changes", SlashAction::Redo),
@@ -139,7 +149,7 @@ pub(crate) const COMMANDS: &[BuiltInCommand] = &[
         "compact",
         &["summarise", "summarize"],
         "[INSTRUCTIONS]",
-        "replace the conversation by a summary",
+        "replace the conversation with a summary",
         SlashAction::Compact,
     ),
     slash(
@@ -213,13 +223,7 @@ pub(crate) const COMMANDS: &[BuiltInCommand] = &[
         "choose a provider, store a key, test the connection",
         SlashAction::Key(KeyAction::Setup),
     ),
-    slash(
-        "help",
-        &["keys", "?"],
-        "",
-        "show keys and commands",
-        SlashAction::Key(KeyAction::Help),
-    ),
+    slash("help", &["keys", "?"], "", "show commands and keys", SlashAction::Help),
     slash(
         "editor",
         &[],
@@ -310,10 +314,13 @@ const fn slash(
 }
 
 /// The prompt of `/init`.
-const INIT: &str = "Explore this project and write AGENTS.md in its root: what a newcomer must know to work in it. How to \
+pub const INIT: &str = "Explore this project and write AGENTS.md in its root: what a newcomer must know to work in it. How to \
 build, test and lint it (including how to run a single test), how it is organised, and conventions that are not obvious from \
 the code. Include only facts that you have verified here, no general advice. At most one page. If AGENTS.md exists, keep what \
 is correct and improve it. Incorporate other instructions for agents that exist in the project.";
+
+/// The prompt of `/review`.
+pub const REVIEW: &str = "Review the uncommitted changes of this project (`git diff HEAD` and untracked files; without any, the last commit). Report bugs, regressions, missing tests and security problems, the most serious first, each with its file and line and the reason. Do not report style. Change nothing. If there is no problem, state that.";
 
 /// The result of running a line that begins with a slash.
 pub(crate) enum SlashOutcome {
@@ -342,8 +349,30 @@ pub(crate) fn run(line: &str, more: &[PickerItem], cx: &ViewContext<'_>) -> Slas
     match name.is_empty() || name.contains(['/', '.']) {
         // A path or a lone slash.
         true => SlashOutcome::NotBuiltIn,
-        false => SlashOutcome::Invalid(format!("unknown command /{name}; type / to list commands")),
+        false => SlashOutcome::Invalid(
+            match nearest_command(name, more.iter().map(|choice| choice.name.as_str())) {
+                Some(near) => format!("unknown command /{name}; did you mean /{near}?"),
+                None => format!("unknown command /{name}; type / to list commands"),
+            },
+        ),
     }
+}
+
+/// The built-in or custom command with the most similar name.
+pub fn nearest_command<'a>(name: &str, custom: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let names = COMMANDS.iter().map(|command| command.name);
+    let aliases = COMMANDS.iter().flat_map(|command| command.aliases.iter().copied());
+    nearest(name, names.chain(custom).chain(aliases))
+}
+
+/// The name that is most likely meant: at most two letters differ, or one in three.
+fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (wrong.chars().count() / 3).clamp(1, 2);
+    names
+        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 /// The built-in command with this name or alias.
@@ -364,6 +393,7 @@ impl BuiltInCommand {
             SlashAction::Undo => KeyAction::UndoTurn,
             SlashAction::Redo => KeyAction::RedoTurn,
             SlashAction::Quit => KeyAction::Leave,
+            SlashAction::Help => KeyAction::Help,
             SlashAction::Code
             | SlashAction::Compact
             | SlashAction::Continue
@@ -376,6 +406,7 @@ impl BuiltInCommand {
             | SlashAction::Memory
             | SlashAction::Panels
             | SlashAction::Rename
+            | SlashAction::Review
             | SlashAction::Status => return None,
         })
     }
@@ -396,6 +427,9 @@ impl BuiltInCommand {
             }),
             SlashAction::Continue => AppAction::Send(Command::Continue),
             SlashAction::Goal => AppAction::Goal(arguments.to_owned()),
+            SlashAction::Help => AppAction::OpenView(Box::new(ListView::new(HelpPicker {
+                first: HelpTopic::Commands,
+            }))),
             SlashAction::Status => AppAction::Notice(status_text(cx)),
             SlashAction::Memory => AppAction::OpenView(Box::new(ListView::new(MemoryPicker))),
             SlashAction::Doctor => AppAction::All(vec![
@@ -427,6 +461,7 @@ impl BuiltInCommand {
                 words => AppAction::OpenView(Box::new(ListView::new(CodeMatchPicker::new(words.to_owned())))),
             },
             SlashAction::Init => AppAction::Prompt(INIT.into()),
+            SlashAction::Review => AppAction::Prompt(format!("{REVIEW} {arguments}").trim_end().into()),
             SlashAction::Undo => AppAction::Key(KeyAction::UndoTurn),
             SlashAction::Redo => AppAction::Key(KeyAction::RedoTurn),
             SlashAction::Quit => AppAction::Quit,
@@ -481,7 +516,10 @@ fn parse_effort(name: &str) -> Result<Option<Effort>, String> {
             let names: Vec<&str> = EFFORTS.iter().map(|effort| effort_name(*effort)).collect();
             found
                 .map(Some)
-                .ok_or_else(|| format!("unknown effort `{name}`; choose default, {}", names.join(", ")))
+                .ok_or_else(|| match nearest(name, names.iter().copied()) {
+                    Some(near) => format!("unknown effort `{name}`; did you mean {near}?"),
+                    None => format!("unknown effort `{name}`; choose default, {}", names.join(", ")),
+                })
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) use turn::{RunningTurn, TurnActivity};
 use crate::app::PursuedGoal;
 use crate::backend::{OpenedSession, SessionInfo};
 use crate::conversation::ConversationLog;
+use crate::format::first_line;
 use model::{Message, Usage};
 use session::{Body, Delivery, Event, NoticeLevel, RequestId, SessionId, Todo, Totals};
 use std::collections::VecDeque;
@@ -70,7 +71,7 @@ pub(crate) enum LiveActivity {
     Idle,
 }
 
-/// The heading of a new session: folder, model, rules files and sandbox.
+/// The heading of a session: folder, model, rules files and sandbox.
 fn heading(info: &SessionInfo) -> Vec<String> {
     let rules = match info.rules.as_slice() {
         [] => "no rules files".to_owned(),
@@ -107,9 +108,11 @@ impl AppState {
             ..AppState::default()
         };
         self.conversation.restore(&opened.items);
-        if opened.items.is_empty() {
-            self.conversation.set_heading(heading(&opened.info));
+        let mut heading = heading(&opened.info);
+        if !opened.items.is_empty() {
+            heading.push(format!("session: {}", self.title()));
         }
+        self.conversation.set_heading(heading);
         self.todos = opened
             .items
             .iter()
@@ -122,6 +125,13 @@ impl AppState {
         for text in &opened.notices {
             self.conversation.notice(NoticeLevel::Warning, text);
         }
+    }
+
+    /// The session's title; until it has one, its first prompt.
+    pub(crate) fn title(&self) -> String {
+        let prompt = || self.conversation.first_prompt().map(session::user_text);
+        let title = self.info.title.clone().or_else(prompt);
+        title.map_or_else(|| "untitled".into(), |title| first_line(&title))
     }
 
     /// Applies a session event.

@@ -98,12 +98,15 @@ fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
         weight,
     };
     let mode = match (info.mode.as_str(), info.edit_approval) {
+        _ if info.permission == "read-only" => "read-only",
         ("code", Some(ApprovalMode::Ask)) => "ask",
         ("code", Some(ApprovalMode::Allow) | None) => "accept edits",
+        // Not the approval of changes with the same name.
+        ("ask", _) => "ask mode",
         (mode, _) => mode,
     };
     let mut parts = vec![part(mode.into(), theme.accent, 9)];
-    if !info.permission.is_empty() && info.permission != "workspace" {
+    if !info.permission.is_empty() && !matches!(info.permission.as_str(), "workspace" | "read-only") {
         parts.push(part(info.permission.clone(), theme.warn, 8));
     }
     if let Some(goal) = &state.goal {
@@ -116,10 +119,13 @@ fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
     };
     match (others(LiveActivity::WaitsForUser), others(LiveActivity::Works)) {
         (0, 0) => {}
-        (0, working) => parts.insert(0, part(format!("{} working", sessions(working)), theme.accent, 8)),
+        (0, working) => {
+            let text = format!("{} working · /sessions", sessions(working));
+            parts.insert(0, part(text, theme.accent, 8));
+        }
         (waiting, _) => {
             let verb = if waiting == 1 { "needs" } else { "need" };
-            let text = format!("{} {verb} you · /sessions", sessions(waiting));
+            let text = format!("{} {verb} an answer · /sessions", sessions(waiting));
             parts.insert(0, part(text, theme.warn, 11));
         }
     }

@@ -36,7 +36,9 @@ use list::ListView;
 pub(crate) fn open(action: KeyAction, commands: &[PickerItem], cx: &ViewContext<'_>) -> Option<Box<dyn ModalView>> {
     Some(match action {
         KeyAction::Palette => Box::new(ListView::new(palette::CommandPalette::new(commands))),
-        KeyAction::Help => Box::new(ListView::new(help::HelpPicker)),
+        KeyAction::Help => Box::new(ListView::new(help::HelpPicker {
+            first: help::HelpTopic::Keys,
+        })),
         KeyAction::Models => Box::new(ListView::new(pickers::ModelPicker)),
         KeyAction::Modes => Box::new(ListView::new(pickers::ModePicker)),
         KeyAction::Themes => Box::new(ListView::new(pickers::ThemePicker::new(cx.theme.clone()))),

@@ -186,8 +186,8 @@ impl CallQueue {
             };
             self.running_effect = effect;
             let tool = resolved.map(|(tool, input)| {
+                call.tool = tool.spec().name.clone();
                 if let Some(input) = input {
-                    call.tool = tool.spec().name.clone();
                     call.input = input.into();
                 }
                 tool
@@ -204,16 +204,13 @@ impl CallQueue {
         session: &mut Session,
     ) {
         let item = ItemId::new();
-        // A panic in a tool's title must not end the session.
-        let title = AssertUnwindSafe(|| tool.as_ref().map(|tool| tool.title(&call.input)));
-        let title = catch_unwind(title).ok().flatten().unwrap_or_default();
+        let title = call_title(tool.as_ref(), &call.input);
         // Rules use the tool's own name, not the name that the model used.
         let name = tool.as_ref().map_or(&call.tool, |tool| &tool.spec().name);
         let mut approver = session.approver(Some(call.id.clone()), name);
         let progress = Arc::clone(&approver.progress);
         let started = StartedCall {
             item,
-            title: title.clone(),
             progress: Arc::clone(&progress),
         };
         session.turn.started.insert(call.id.clone(), started);
@@ -387,6 +384,12 @@ async fn run_post_hooks(approver: &Approver, input: Value, result: &Result<Outpu
         Ruling::Allow | Ruling::Silent => None,
     };
     objection.into_iter().chain(context).collect()
+}
+
+/// The title of a call. A panic in a tool's title must not end the session.
+pub(crate) fn call_title(tool: Option<&Arc<dyn DynTool>>, input: &CallInput) -> String {
+    let title = AssertUnwindSafe(|| tool.map(|tool| tool.title(input)));
+    catch_unwind(title).ok().flatten().unwrap_or_default()
 }
 
 /// The result of a call that was stopped.

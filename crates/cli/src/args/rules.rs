@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// List rules and remembered answers for this project
+    /// List rules and saved answers for this project
     List {
         /// Print JSON
         #[arg(long)]
@@ -22,12 +22,12 @@ pub(crate) enum PermissionsCommand {
         #[arg(long)]
         project: bool,
     },
-    /// Revoke a remembered answer, or remove a rule from your configuration
+    /// Revoke a saved answer, or remove a rule from your configuration
     Revoke {
         /// The rule, as `hew permissions list` prints it
         #[arg(required_unless_present = "all")]
         rule: Option<String>,
-        /// Revoke all remembered answers for this project
+        /// Revoke all saved answers for this project
         #[arg(long, conflicts_with = "rule")]
         all: bool,
     },

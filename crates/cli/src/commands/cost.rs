@@ -250,7 +250,7 @@ pub(super) fn day(at: Time) -> String {
 pub(super) fn parse_since(text: &str, now: Time) -> Result<Time> {
     let wrong = || {
         Failure::usage(format!("`{text}` is not a date or a duration"))
-            .hint("write a day as 2026-11-01, or 12h, 7d or 4w for so long ago")
+            .hint("write a date such as 2026-11-01, or a duration such as 12h, 7d or 4w")
     };
     if let Ok(date) = text.parse::<Date>() {
         let start = date.to_zoned(TimeZone::system()).map_err(|_| wrong())?;

@@ -9,7 +9,7 @@ use crate::failure::{Failure, RecoveryAction, Result};
 use crate::keys::SystemKeyring;
 use crate::models::{ModelRegistry, ResolvedProvider, best_model};
 use crate::output::color::ColorMode;
-use crate::output::format::{duration, mask};
+use crate::output::format::{duration, mask, plural};
 use crate::trust::{ProjectTrust, TrustList};
 use crate::{output, paths, project};
 use ::sandbox::LayerStatus;
@@ -104,7 +104,7 @@ pub(super) async fn doctor(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
         false => DoctorCheck::new(
             "keyring",
             CheckResult::Absent,
-            "none that hew can use; `hew keys set PROVIDER --file` keeps a key in a file",
+            "not available; `hew keys set PROVIDER --file` stores a key in a file",
         ),
     });
     let models = ModelRegistry::new(&config, env);
@@ -308,7 +308,7 @@ async fn data(env: &ProcessEnv) -> Vec<DoctorCheck> {
             "sessions",
             CheckResult::Ok,
             format!(
-                "{} is sound, {} KB",
+                "{}: no errors, {} KB",
                 paths::display_path(store.path(), env),
                 size.div_ceil(1024)
             ),
@@ -435,7 +435,7 @@ async fn answers(provider: ResolvedProvider<'_>, found: String, settings: Provid
         Ok(answer) => {
             let models = answer
                 .models
-                .map(|count| format!(", {count} models"))
+                .map(|count| format!(", {}", plural(count as u64, "model")))
                 .unwrap_or_default();
             let detail = format!("{found}; answers{place} in {}{models}", duration(answer.took));
             DoctorCheck::new(provider.name, CheckResult::Ok, detail)

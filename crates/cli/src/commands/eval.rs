@@ -303,7 +303,7 @@ pub(super) fn shared_arguments(global: &GlobalArgs) -> Vec<String> {
 
 /// The path of this binary.
 pub(super) fn hew_program() -> Result<PathBuf> {
-    std::env::current_exe().map_err(|error| Failure::failed(format!("cannot find the own binary: {error}")))
+    std::env::current_exe().map_err(|error| Failure::failed(format!("cannot find the binary of hew: {error}")))
 }
 
 pub(super) fn default_jobs() -> usize {

@@ -242,7 +242,10 @@ async fn test(name: Option<&str>, json: bool, global: &GlobalArgs, env: &Process
     };
     if !json {
         let names: Vec<&str> = wanted.iter().map(|one| one.definition.name.as_str()).collect();
-        output::print_stderr(&format!("testing {} …\n", names.join(", ")));
+        output::print_stderr(&format!(
+            "testing {} (each may take a minute to start) …\n",
+            names.join(", ")
+        ));
     }
     let check = async |one: &&McpServerStatus| {
         let name = &one.definition.name;

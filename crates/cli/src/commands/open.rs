@@ -1,15 +1,15 @@
 //! `hew` without a command: opens the TUI, or a line-based session on dumb terminals.
 
-use super::run;
-use crate::args::{DemoArgs, GlobalArgs, OpenArgs, RunArgs, TurnArgs};
+use super::line_session;
+use crate::args::{DemoArgs, GlobalArgs, OpenArgs, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
-use crate::failure::{Failure, FailureKind, Result};
+use crate::failure::{Failure, Result};
 use crate::{input, output, project};
 use backends::TuiBackend;
 use model::Message;
-use std::io::{BufRead, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 use tui::{ColorDepth, ImageProtocol, Options, Reflow, SessionTarget, TuiExit};
 
@@ -46,7 +46,7 @@ pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) 
     if args.plain || is_dumb(env) {
         // A screen reader gets the text itself: no colours, no drawn tables, no animation.
         let env = env.clone().with("TERM", Path::new("dumb"));
-        return talk(args, turn, global, &env).await;
+        return line_session::talk(args, turn, global, &env).await;
     }
     let which = match (args.session, args.continue_last) {
         (Some(id), _) => SessionTarget::Named(id),
@@ -113,96 +113,12 @@ pub(super) async fn show(
     }
 }
 
-/// Talks line by line: each line is a task, and all of them are one session.
-async fn talk(args: OpenArgs, turn: TurnArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
-    let root: PathBuf = project::root(global.cwd.as_deref(), env)?;
-    let mut session = args.session;
-    if args.continue_last {
-        let store = host::sessions::open_store(env)?;
-        session = match host::sessions::find(&store, None, &root).await {
-            Ok(meta) => Some(meta.id.to_string()),
-            Err(failure) if failure.kind == FailureKind::Usage => {
-                output::print_stderr(&format!("{}; starting a new session\n", failure.message));
-                None
-            }
-            Err(failure) => return Err(failure),
-        };
-    }
-    output::print_stderr(&format!(
-        "hew {}  {}\nDescribe a task. /help lists commands, /quit ends.\n",
-        env!("CARGO_PKG_VERSION"),
-        crate::paths::display_path(&root, env)
-    ));
-    let mut first = Some(args.prompt).filter(|prompt| !prompt.is_empty());
-    let mut files = Some(turn.file.clone());
-    loop {
-        let prompt = match first.take() {
-            Some(prompt) => prompt,
-            None => match line() {
-                LineCommand::Said(line) => vec![line],
-                LineCommand::Nothing => continue,
-                LineCommand::End => return Ok(ExitStatus::Done),
-            },
-        };
-        let task = RunArgs {
-            prompt,
-            session: session.clone(),
-            turn: TurnArgs {
-                file: files.take().unwrap_or_default(),
-                ..turn.clone()
-            },
-            ..RunArgs::default()
-        };
-        if let Err(failure) = run::run(task, global, env).await {
-            output::print_failure(&host::redaction::Redactor::for_failures(env).failure(failure));
-        }
-        if session.is_none() {
-            let store = host::sessions::open_store(env)?;
-            session = host::sessions::find(&store, None, &root)
-                .await
-                .ok()
-                .map(|meta| meta.id.to_string());
-        }
-    }
-}
-
 /// A task as shells take it.
 fn quoted(task: &str) -> String {
     match task {
         "" => "\"…\"".into(),
         task if !task.contains(['"', '$', '`', '\\', '!', '\n']) => format!("\"{task}\""),
         task => format!("'{}'", task.replace('\'', "'\\''")),
-    }
-}
-
-/// The commands of the line-based session.
-const LINE_HELP: &str = "\
-Each line is a task or an answer; all of them are one session.
-  /help        show this
-  /quit        end
-  /NAME ...    run a slash command of the project (`hew commands` lists them)
-Changes: `hew diff`, `hew changes`, `hew undo`. Sessions: `hew sessions`. Ctrl-C stops the turn.
-";
-
-/// A line typed by the user.
-enum LineCommand {
-    Said(String),
-    Nothing,
-    End,
-}
-
-fn line() -> LineCommand {
-    output::print_stderr("> ");
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    match (read, line.trim()) {
-        (Ok(0) | Err(_), _) | (Ok(_), "/quit" | "/exit") => LineCommand::End,
-        (Ok(_), "") => LineCommand::Nothing,
-        (Ok(_), "/help" | "?") => {
-            output::print_stderr(LINE_HELP);
-            LineCommand::Nothing
-        }
-        (Ok(_), said) => LineCommand::Said(said.into()),
     }
 }
 

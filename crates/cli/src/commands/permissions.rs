@@ -26,7 +26,7 @@ pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &Pro
             let root = project::root(global.cwd.as_deref(), env)?;
             let count = GrantFile::open(&root, env)?.revoke_all()?;
             let are = if count == 1 { "is" } else { "are" };
-            let answers = plural(count as u64, "remembered answer");
+            let answers = plural(count as u64, "saved answer");
             output::print_stderr(&format!("{answers} {are} gone\n"));
             Ok(ExitStatus::Done)
         }
@@ -35,7 +35,7 @@ pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &Pro
     }
 }
 
-/// The rules of each layer and the remembered answers.
+/// The rules of each layer and the saved answers.
 fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let (permissions, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);

@@ -145,7 +145,7 @@ fn listen(address: &str) -> Result<TcpListener> {
         Err(_) => address.replacen("localhost", "127.0.0.1", 1),
     };
     let address: SocketAddr = address.parse().map_err(|_| {
-        Failure::usage(format!("`{address}` is no address")).hint("use ADDRESS:PORT, such as 127.0.0.1:4440")
+        Failure::usage(format!("`{address}` is not an address")).hint("use ADDRESS:PORT, such as 127.0.0.1:4440")
     })?;
     // A server that was just killed may still have the port.
     let end = Instant::now() + PORT_TIMEOUT;

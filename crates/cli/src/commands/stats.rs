@@ -149,7 +149,7 @@ fn as_text(by: StatsGrouping, rows: &BTreeMap<String, StatsSum>, total: &StatsSu
         })
         .collect();
     if !survival.is_empty() {
-        text.push_str(&format!("Of the edits remained {}.\n", survival.join(", ")));
+        text.push_str(&format!("Edits that remained: {}.\n", survival.join(", ")));
     }
     if total.unpriced() > 0 {
         let requests = plural(total.unpriced(), "request");

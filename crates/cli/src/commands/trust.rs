@@ -156,7 +156,7 @@ fn wants(config: Option<&Path>, files: &[PathBuf], root: &Path) -> Vec<String> {
     let has_modes = files
         .iter()
         .any(|file| !file.ends_with("config.toml") && file.extension().is_none_or(|ext| ext == "yaml"));
-    wants.extend(has_modes.then(|| "it brings modes of its own".into()));
+    wants.extend(has_modes.then(|| "it defines its own modes".into()));
     wants
 }
 

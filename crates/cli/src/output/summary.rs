@@ -9,7 +9,7 @@ use session::{Change, ChangeCount, Limit, TurnEnd};
 /// Commands for the user to copy.
 #[derive(Debug, Clone)]
 pub(crate) struct FollowUpCommands {
-    /// Goes on with the session.
+    /// Continues the session.
     pub(crate) resume: String,
     /// Shows the files that it changed.
     pub(crate) review: String,
@@ -86,7 +86,7 @@ pub(crate) fn explain(ending: &TurnEnd, resume: &str) -> Option<(String, String)
                 Some(detail) => format!("the model refused: {detail}"),
                 None => "the model refused".into(),
             },
-            "put the task differently, or choose another model".into(),
+            "rephrase the task, or choose another model".into(),
         ),
         TurnEnd::Interrupted => ("interrupted".into(), continue_hint),
         TurnEnd::Limit(limit) => (

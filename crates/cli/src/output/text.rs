@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 use tui::OutputRenderer;
+use tui::format::tool_label;
 
 /// After this time without a word the live line is shown although the answer's line is still open.
 const STATUS_DELAY: Duration = Duration::from_secs(1);
@@ -136,14 +137,6 @@ impl TextWriter {
         self
     }
 
-    /// The name of a tool: as in the front end on a terminal, otherwise as in the model's calls.
-    fn label<'a>(&self, tool: &'a str) -> &'a str {
-        match self.renderer {
-            Some(_) => tui::format::tool_label(tool),
-            None => tool,
-        }
-    }
-
     /// Whether only the answer and errors are printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.style.quiet
@@ -204,7 +197,7 @@ impl TextWriter {
                 ItemStart::Result { tool, title, .. } => {
                     self.end_line();
                     self.status.doing = ModelActivity::Nothing;
-                    let label = self.label(tool).to_owned();
+                    let label = tool_label(tool).to_owned();
                     self.status.begin(*id, format!("{label} {}", line(title, 60)));
                 }
             },
@@ -406,7 +399,7 @@ impl TextWriter {
                 self.status.end(item.id);
                 self.done.changed(changes);
                 let call = CallLine {
-                    tool: self.label(tool),
+                    tool: tool_label(tool),
                     title,
                     summary: summary.as_deref(),
                     parts: &message.parts,
@@ -419,7 +412,10 @@ impl TextWriter {
                 self.write_text(&self.style.err.dim(format!("● continuing because of {cause}")))
             }
             Body::Todos { list } => self.write_text(&self.style.err.dim(subtasks::todos(list))),
-            Body::Mode { name, .. } => self.write_text(&self.style.err.dim(format!("mode: {name}"))),
+            // The mode at the start is the user's choice.
+            Body::Mode { name, .. } if self.done.steps > 0 => {
+                self.write_text(&self.style.err.dim(format!("mode: {name}")))
+            }
             _ => {}
         }
     }
@@ -434,7 +430,7 @@ impl TextWriter {
         let text = match &question.subject {
             QuestionSubject::Permission {
                 action, reason: why, ..
-            } => flat(&format!("? {} wants {}: {why}", question.tool, describe(action))),
+            } => flat(&format!("? hew wants {}: {why}", describe(action))),
             QuestionSubject::Inquiry { question, choices, .. } => {
                 let choices = choices.iter().zip(1..).map(|((label, meaning), number)| match meaning {
                     Some(meaning) => format!("\n  {number}. {label}: {meaning}"),

@@ -92,7 +92,7 @@ impl Mode {
                            information, what it must do and not do, and what to report. Review the results and decide on the next step. At the \
                            end summarize the overall result."
                 .into(),
-            when_to_use: "For complex work whose parts need different skills.".into(),
+            when_to_use: "For complex work with parts that need different skills.".into(),
             ..Mode::default()
         }
     }
@@ -102,7 +102,8 @@ impl Mode {
         Mode {
             name: "agent".into(),
             title: "Agent".into(),
-            when_to_use: "To work alone until the request is done.".into(),
+            when_to_use:
+                "To work alone until the request is done; like `code`, but a turn does not end with open to-dos.".into(),
             ..Mode::code()
         }
     }

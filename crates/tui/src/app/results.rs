@@ -35,6 +35,7 @@ impl App {
                 let has_default = info.effort == info.default_effort.map_or("", effort_name);
                 info.default_effort = default_effort;
                 let effort = has_default.then(|| self.apply_action(AppAction::SetEffort(None)));
+                self.state.flash = Some(format!("model: {name}, also for new sessions"));
                 // The choice applies to later sessions too.
                 let saving = self.backend.change_setting("model".into(), name.clone());
                 let saved = |_| AsyncResult::Operation(OperationResult::default());
@@ -64,6 +65,16 @@ impl App {
     pub(super) fn restore_files(&mut self, request: RestoreRequest, choice: ConflictChoice) -> Vec<AppEffect> {
         if self.state.is_working() {
             self.state.flash = Some("interrupt the turn first (esc)".into());
+            return Vec::new();
+        }
+        // A session without a prompt is not stored.
+        if self.state.conversation.first_prompt().is_none() {
+            let verb = if request == RestoreRequest::Redo {
+                "redo"
+            } else {
+                "undo"
+            };
+            self.state.flash = Some(format!("there is nothing to {verb}"));
             return Vec::new();
         }
         let restoring = self.backend.restore(request.clone(), choice);

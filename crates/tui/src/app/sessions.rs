@@ -98,6 +98,8 @@ impl App {
         state.flash = None;
         state.conversation.print_again();
         state.conversation.separate();
+        let heading = vec![format!("session: {}", state.title())];
+        state.conversation.set_heading(heading);
         // Prompts that were entered while no session was open.
         let entered = std::mem::take(&mut self.state.queue);
         self.state = state;

@@ -196,7 +196,7 @@ fn a_working_session_keeps_its_queued_prompts_in_the_background() {
     // It is printed again, because another session may have been shown.
     let all = ui.all_lines().join("\n");
     assert_eq!(all.matches("› first thing").count(), 2, "{all}");
-    assert!(all.contains("An answer to copy.\n\n› first thing"), "{all}");
+    assert!(all.contains("session: first thing\n\n› first thing"), "{all}");
 }
 
 #[test]

@@ -104,10 +104,10 @@ impl CompletionPopup {
     /// Opens a list for a word.
     pub(crate) fn open(word: CompletionWord, pool: CompletionSource) -> CompletionPopup {
         let names = Arc::clone(&pool.names);
-        let mut fuzzy = if word.sigil == '@' {
-            FuzzySearch::paths(names)
-        } else {
-            FuzzySearch::names(names)
+        let mut fuzzy = match word.sigil {
+            '@' => FuzzySearch::paths(names),
+            '#' => FuzzySearch::symbols(names),
+            _ => FuzzySearch::names(names),
         };
         fuzzy.set_query(&word.query);
         CompletionPopup {

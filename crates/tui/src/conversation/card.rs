@@ -229,6 +229,10 @@ impl ToolCard {
     /// Marks an unfinished call as interrupted when the turn ends.
     pub(super) fn interrupt(&mut self) {
         if !matches!(self.stage, CardStage::Done(_)) {
+            if self.title.is_empty() {
+                let title = partial_title(&self.input).or_else(|| self.waiting_title());
+                self.title = title.unwrap_or_default();
+            }
             self.stage = CardStage::Stopped;
         }
     }

@@ -41,7 +41,7 @@ impl BackgroundSession {
         };
         LiveSession {
             id: self.channels.id,
-            title: self.state.info.title.clone().unwrap_or_else(|| "untitled".into()),
+            title: self.state.title(),
             activity,
         }
     }
@@ -216,8 +216,16 @@ impl<W: Write> EventLoop<W> {
         };
         // These effects do not access the terminal.
         drop(Box::pin(self.apply_effects(effects)).await);
-        if std::mem::take(&mut self.continue_turn) && self.app.state.info.has_unfinished_turn {
-            self.send(Command::Continue).await;
+        match (
+            std::mem::take(&mut self.continue_turn),
+            self.app.state.info.has_unfinished_turn,
+        ) {
+            (true, true) => self.send(Command::Continue).await,
+            (false, true) => {
+                let text = "the last turn was not finished; /continue continues it";
+                self.app.show_notice(NoticeLevel::Warning, text);
+            }
+            (_, false) => {}
         }
         self.branch = Some(self.app.backend.git_branch());
     }

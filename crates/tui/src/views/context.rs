@@ -50,9 +50,9 @@ impl ContextView {
         };
         let mut rows = self.window(last, width, cx);
         rows.push(StyledRow::empty());
-        rows.extend(sections(last, width, cx));
-        rows.push(StyledRow::empty());
         rows.extend(self.totals(cx));
+        rows.push(StyledRow::empty());
+        rows.extend(sections(last, width, cx));
         let broken = cache_misses(&turns);
         rows.push(StyledRow::empty());
         rows.push(StyledRow::new("Cache", theme.heading));

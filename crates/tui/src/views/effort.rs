@@ -36,13 +36,42 @@ impl ListSource for EffortPicker {
     }
 
     fn columns(&self, effort: &Option<Effort>, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
-        let is_current = effort.map_or("", effort_name) == cx.state.info.effort;
-        let mark = if is_current { "current" } else { "" };
-        (StyledRow::empty(), StyledRow::new(mark, cx.theme.good))
+        let mark = if is_current(*effort, cx) { "current" } else { "" };
+        let about = match effort {
+            None => match cx.state.info.default_effort {
+                Some(default) => format!("{}, the default of this model", effort_name(default)),
+                None => "the default of this model".to_owned(),
+            },
+            Some(effort) => describe(*effort).to_owned(),
+        };
+        (StyledRow::new(about, cx.theme.dim), StyledRow::new(mark, cx.theme.good))
+    }
+
+    fn initial_row(&self, efforts: &[Option<Effort>], cx: &ViewContext<'_>) -> usize {
+        efforts
+            .iter()
+            .position(|effort| is_current(*effort, cx))
+            .unwrap_or_default()
     }
 
     fn choose(&mut self, effort: &Option<Effort>, _: &ViewContext<'_>) -> ListResponse {
         ListResponse::close_and(AppAction::SetEffort(*effort))
+    }
+}
+
+fn is_current(effort: Option<Effort>, cx: &ViewContext<'_>) -> bool {
+    effort.map_or("", effort_name) == cx.state.info.effort
+}
+
+/// What an effort means, as in `hew --help`.
+fn describe(effort: Effort) -> &'static str {
+    match effort {
+        Effort::None => "no reasoning, if the model supports that",
+        Effort::Minimal => "as little as possible",
+        Effort::Low => "a little",
+        Effort::Medium => "the usual amount",
+        Effort::High => "a lot",
+        Effort::Max => "as much as possible",
     }
 }
 

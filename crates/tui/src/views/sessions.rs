@@ -8,6 +8,7 @@ use crate::keys::KeyAction;
 use crate::row::{StyledRow, wrap};
 use crate::state::LiveActivity;
 use crate::view::{PendingResult, ViewContext, ViewPlacement};
+use futures::future::FutureExt as _;
 use session::{Body, Item, SessionId, SessionMeta, Time};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -64,10 +65,24 @@ impl ListSource for SessionPicker {
     }
 
     fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<SessionMeta> {
-        ListItems::Pending(cx.start(match self.all_projects {
+        let sessions = match self.all_projects {
             true => cx.backend.all_sessions(),
             false => cx.backend.sessions(),
-        }))
+        };
+        // Sessions that need an answer come first, then those that work.
+        let live: HashMap<SessionId, u8> = cx
+            .state
+            .others
+            .iter()
+            .map(|other| (other.id, rank(other.activity)))
+            .collect();
+        let sorted = sessions.map(move |sessions| {
+            sessions.map(|mut sessions| {
+                sessions.sort_by_key(|meta| live.get(&meta.id).copied().unwrap_or(u8::MAX));
+                sessions
+            })
+        });
+        ListItems::Pending(cx.start(sorted.boxed()))
     }
 
     fn name(&self, meta: &SessionMeta) -> String {
@@ -104,8 +119,9 @@ impl ListSource for SessionPicker {
             StyledRow::new(&*meta.model, theme.dim),
             StyledRow::new(
                 format!(
-                    "{} items · {} tokens · {}",
+                    "{} {} · {} tokens · {}",
                     meta.items,
+                    if meta.items == 1 { "item" } else { "items" },
                     tokens(meta.totals.usage.prompt_tokens() + meta.totals.usage.output),
                     dollars(meta.totals.cost)
                 ),
@@ -143,7 +159,7 @@ impl ListSource for SessionPicker {
     }
 
     fn choose_label(&self) -> &'static str {
-        "resume"
+        "open"
     }
 
     fn choose(&mut self, meta: &SessionMeta, cx: &ViewContext<'_>) -> ListResponse {
@@ -192,6 +208,15 @@ impl ListSource for SessionPicker {
 
     fn empty_text(&self) -> &'static str {
         "no sessions yet"
+    }
+}
+
+/// The position of a running session in the list.
+fn rank(activity: LiveActivity) -> u8 {
+    match activity {
+        LiveActivity::WaitsForUser => 0,
+        LiveActivity::Works => 1,
+        LiveActivity::Idle => 2,
     }
 }
 

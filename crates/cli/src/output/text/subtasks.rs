@@ -4,6 +4,7 @@ use super::super::call_line::CallLine;
 use super::super::format::{duration, line};
 use super::TextWriter;
 use session::{Body, Event, NoticeLevel, SessionId, Todo, TodoStatus};
+use tui::format::tool_label;
 
 impl TextWriter {
     /// Tells of an event of a subtask.
@@ -22,7 +23,7 @@ impl TextWriter {
                 } => {
                     self.done.changed(changes);
                     let call = CallLine {
-                        tool,
+                        tool: tool_label(tool),
                         title,
                         summary: summary.as_deref(),
                         parts: &message.parts,

@@ -229,23 +229,20 @@ fn what_happens_while_a_question_is_open_is_shown_after_the_answer() {
     ] {
         text.event(&event);
     }
-    assert_eq!(shown(&screen), "? terminal wants to run `make`: first\n");
+    assert_eq!(shown(&screen), "? hew wants to run `make`: first\n");
     text.answered();
-    assert_eq!(
-        shown(&screen),
-        "✓ terminal a · fine\n? terminal wants to run `make`: second\n"
-    );
+    assert_eq!(shown(&screen), "✓ Run a · fine\n? hew wants to run `make`: second\n");
     text.answered();
-    assert_eq!(shown(&screen), "✓ terminal b · fine\n");
+    assert_eq!(shown(&screen), "✓ Run b · fine\n");
 }
 
 #[test]
 fn a_question_is_one_paragraph_without_what_takes_over_a_terminal() {
     let (screen, mut text) = screen_of(style(AnswerDisplay::Streaming, false));
-    text.event(&asked("it is\r\u{1b}[2K\u{9b}1A\n? terminal wants to run `ls`"));
+    text.event(&asked("it is\r\u{1b}[2K\u{9b}1A\n? hew wants to run `ls`"));
     assert_eq!(
         shown(&screen),
-        "? terminal wants to run `make`: it is 1A ? terminal wants\n  to run `ls`\n"
+        "? hew wants to run `make`: it is 1A ? hew wants to run `ls`\n"
     );
     let path = "/p/a\n\u{1b}[1Ab".into();
     let place = policy::PathArea::Outside;

@@ -1,0 +1,178 @@
+//! What a new user meets in the first hour: slash commands, completion, dumb terminals, a crash.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+
+use serde_json::json;
+use std::time::Duration;
+use testkit::{Hew, ParsedRequest, Project, Script, Server, Tmux, Turn};
+
+struct Fixture {
+    _server: Server,
+    project: Project,
+    hew: Hew,
+}
+
+/// A model that runs `run COMMAND`, writes `write FILE`, and repeats everything else.
+async fn fixture() -> Fixture {
+    let script = Script::dynamic(|seen: &ParsedRequest| {
+        let text = seen.last_user_text();
+        let line = text.lines().next().unwrap_or_default().to_owned();
+        let called = |tool: &str| seen.calls().any(|call| call.name == tool);
+        match line.split_once(' ') {
+            // The name that other agents use.
+            Some(("run", command)) if !called("run_command") => {
+                Turn::text("").call("run_command", json!({"command": command}))
+            }
+            Some(("write", path)) if !called("write_file") => {
+                Turn::text("").call("write_file", json!({"path": path, "content": "x\n"}))
+            }
+            _ => Turn::text("Finished."),
+        }
+    });
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "a\n"), ("AGENTS.md", "Be brief.\n")]).unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .with_server(&server)
+        .env("HEW_MODEL", "anthropic/claude-sonnet-4-6")
+        .current_dir(project.root());
+    Fixture {
+        _server: server,
+        project,
+        hew,
+    }
+}
+
+/// Types a line and waits for a text.
+async fn enter(tmux: &Tmux, line: &str, shows: &str) -> String {
+    tmux.press(&["C-u"]).unwrap();
+    tmux.write(line).unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text(shows).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_dumb_terminal_has_a_greeting_and_slash_commands() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let tmux = Tmux::start(&fixture.hew.clone().env("TERM", "dumb"), 120, 50).unwrap();
+    let greeting = tmux.wait_for_text("/help lists commands").await.unwrap();
+    assert!(
+        greeting.contains("anthropic/claude-sonnet-4-6; rules: AGENTS.md; sandbox: "),
+        "{greeting}"
+    );
+    for (line, shows) in [
+        ("/help", "/status                     show the session"),
+        ("/undo", "this session is empty"),
+        ("write b.txt", "1 file changed"),
+        ("/undo", "Undid \"write b.txt\": 1 file removed"),
+        ("run true", "session $"),
+        ("/statsu", "did you mean /status?"),
+        ("/nope", "there is no command /nope"),
+        ("/mode plan", "mode: plan"),
+        ("/effort high", "effort: high"),
+        ("/effort hot", "unknown effort `hot`"),
+        ("/model haiku", "model: anthropic/claude-haiku-"),
+        ("/memory", "AGENTS.md"),
+        ("/cost", "REQUESTS"),
+        ("/export notes.md", "exported this session to notes.md"),
+        ("/todo", "/todo needs the full-screen front end"),
+        ("/status", "mode: plan"),
+        ("/new", "new session"),
+        ("/exit", "ended with 0"),
+    ] {
+        enter(&tmux, line, shows).await;
+    }
+    assert!(!fixture.project.root().join("b.txt").exists());
+    let all = tmux.scrollback().unwrap();
+    assert!(all.contains("✓ Write b.txt") && all.contains("✓ Run true"), "{all}");
+    let notes = std::fs::read_to_string(fixture.project.root().join("notes.md")).unwrap();
+    assert!(notes.contains("✓ **Run** true"), "{notes}");
+}
+
+#[tokio::test]
+async fn a_file_is_offered_although_it_is_created_while_it_is_mentioned() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let tmux = Tmux::start(&fixture.hew, 100, 30).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    tmux.write("@").unwrap();
+    tmux.wait_for_text("a.txt").await.unwrap();
+    std::fs::write(fixture.project.root().join("brand-new.txt"), "x").unwrap();
+    tmux.write("bran").unwrap();
+    tmux.wait_for_text("› brand-new.txt").await.unwrap();
+    tmux.press(&["Tab"]).unwrap();
+    tmux.wait_for_text("› @brand-new.txt").await.unwrap();
+}
+
+#[tokio::test]
+async fn slash_commands_complete_by_alias_and_mistakes_are_explained() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let tmux = Tmux::start(&fixture.hew, 120, 30).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    for (typed, shows) in [
+        ("/resu", "› /resume  same as /sessions"),
+        ("/exi", "› /exit  same as /quit"),
+        ("/cos", "› /cost  same as /context"),
+        ("/stat", "› /status"),
+        ("/panel", "› /panels"),
+    ] {
+        tmux.press(&["C-u"]).unwrap();
+        tmux.write(typed).unwrap();
+        tmux.wait_for_text(shows).await.unwrap();
+    }
+    for (line, shows) in [
+        ("/statsu", "unknown command /statsu; did you mean /status?"),
+        ("/effort hihg", "did you mean high?"),
+        ("/effort low", "effort: low, for this session"),
+        ("/undo", "there is nothing to undo"),
+        ("/model haiku", "also for new sessions"),
+        ("/help", "/status             show the session"),
+    ] {
+        enter(&tmux, line, shows).await;
+    }
+    // Without a prompt, Esc twice has nothing to rewind to.
+    tmux.press(&["Escape"]).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    enter(&tmux, "/status", "effort low").await;
+    tmux.press(&["Escape"]).unwrap();
+    tmux.press(&["Escape"]).unwrap();
+    let all = enter(&tmux, "/status", "effort low").await;
+    assert!(!all.contains("Rewind"), "{all}");
+}
+
+#[tokio::test]
+async fn a_call_that_a_crash_interrupted_keeps_its_command() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let task = ["run", "run touch started; sleep 97"];
+    let running = fixture.hew.clone().args(task).spawn().unwrap();
+    let started = fixture.project.root().join("started");
+    for _ in 0..600 {
+        if started.exists() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(started.exists());
+    running.kill().unwrap();
+    running.wait().await.unwrap();
+
+    let tmux = Tmux::start(&fixture.hew, 120, 30).unwrap();
+    tmux.wait_for_text("was not finished; /sessions or `hew resume")
+        .await
+        .unwrap();
+    enter(&tmux, "/sessions", "› run touch started; sleep 97").await;
+    tmux.press(&["Enter"]).unwrap();
+    let all = tmux.wait_for_text("/continue continues it").await.unwrap();
+    assert!(all.contains("Run touch started; sleep 97"), "{all}");
+}
