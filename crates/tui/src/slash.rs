@@ -2,7 +2,7 @@
 
 use crate::action::AppAction;
 use crate::backend::{BackendFuture, OperationResult, PanelRow, PickerItem, SessionTarget};
-use crate::format::{dollars, tokens};
+use crate::format::{dollars, plural, tokens};
 use crate::keys::KeyAction;
 use crate::view::ViewContext;
 use crate::views::code_search::CodeMatchPicker;
@@ -553,7 +553,11 @@ fn status_text(cx: &ViewContext<'_>) -> String {
         ),
         (
             "cost",
-            format!("{} in {} requests", dollars(state.totals.cost), state.totals.requests),
+            format!(
+                "{} in {}",
+                dollars(state.totals.cost),
+                plural(state.totals.requests, "request")
+            ),
         ),
         ("jobs", format!("{} running", state.running_jobs)),
     ];

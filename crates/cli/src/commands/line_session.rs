@@ -375,7 +375,7 @@ impl LineSession<'_> {
             output::print_stderr(&format!(
                 "cost: {} in {}\n",
                 dollars(totals.cost),
-                plural(totals.requests.into(), "request")
+                plural(totals.requests, "request")
             ));
         }
         Ok(())
