@@ -234,7 +234,8 @@ fn count_if(condition: bool, count: u32) -> u32 {
 
 fn signature(call: &FinishedCall) -> u64 {
     let mut hasher = DefaultHasher::new();
-    call.tool.hash(&mut hasher);
+    // The name as called, too: a model may try several names of a tool.
+    (&call.called, &call.tool).hash(&mut hasher);
     call.input.to_string().hash(&mut hasher);
     for block in &call.output.content {
         match block {
