@@ -11,7 +11,7 @@ config_table! {
     pub struct SandboxConfig {
         /// Whether commands have network access.
         network: bool = false,
-        /// Hosts that commands may reach without `network`, through a proxy, such as `crates.io` or `*.npmjs.org`.
+        /// Hosts that commands may reach without `network`, through a proxy, such as `github.com` or `*.npmjs.org`.
         /// Addresses and private hosts must be listed as addresses or networks.
         #[serde(deserialize_with = "super::web::hosts")]
         network_hosts: Vec<String>,
