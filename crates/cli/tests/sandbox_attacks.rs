@@ -412,7 +412,7 @@ async fn repositories_of_all_confined_processes_are_disarmed() {
     ];
     let (seen, output) = run_at(home.path(), project.root(), &calls, &[]).await;
     for name in ["hook", "server", "job", "last"] {
-        let config = project.read(&format!("{name}/.git/config")).unwrap();
+        let config = project.read(format!("{name}/.git/config")).unwrap();
         assert!(!config.contains("evil"), "{name}: {config} {seen:?} {}", output.stderr);
     }
 }

@@ -399,7 +399,7 @@ mod tests {
         let before = RepositoryState::new(git);
         assert!(before.disarm_additions(git).is_empty());
         fs::write(&todo, "pick a\nexec mine\nx evil\n").unwrap();
-        assert_eq!(before.disarm_additions(git), [todo.clone()]);
+        assert_eq!(before.disarm_additions(git), std::slice::from_ref(&todo));
         assert_eq!(
             fs::read_to_string(&todo).unwrap(),
             "pick a\nexec mine\n# blocked: x evil\n"

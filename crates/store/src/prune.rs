@@ -105,7 +105,7 @@ pub(crate) fn forget_versions(
                 };
                 sized.extend(size.filter(|size| *size > LARGE).map(|size| (size, id)));
             }
-            sized.sort_by(|one, other| other.0.cmp(&one.0));
+            sized.sort_by_key(|one| std::cmp::Reverse(one.0));
             let mut free = 0;
             own = Vec::new();
             for (size, id) in sized {

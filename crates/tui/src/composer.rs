@@ -626,12 +626,12 @@ impl CompletionSources {
     /// Applies completed requests; returns whether the candidates changed. Failed requests offer nothing.
     fn apply_results(&mut self, history: &mut PromptHistory, editor: &mut TextEditor) -> bool {
         let mut changed = false;
-        if let Some(files) = take_result(&mut self.files_result) {
-            if self.listed != files {
-                self.files = CompletionSource::files(&files);
-                self.listed = files;
-                changed = true;
-            }
+        if let Some(files) = take_result(&mut self.files_result)
+            && self.listed != files
+        {
+            self.files = CompletionSource::files(&files);
+            self.listed = files;
+            changed = true;
         }
         if let Some(symbols) = take_result(&mut self.symbols_result) {
             self.symbols = CompletionSource::new(symbols);

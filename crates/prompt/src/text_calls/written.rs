@@ -79,7 +79,7 @@ fn has_unclosed_call(text: &str, grammar: &CallGrammar) -> bool {
         let name = rest.strip_prefix('<').map(super::tags::word).unwrap_or_default();
         let opens = |tag: &&str| rest.starts_with(*tag) && !rest.contains(&tag.replace('<', "</"));
         let is_tool = grammar.has(name) && rest[1 + name.len()..].starts_with('>');
-        let is_unclosed = CALL_TAGS.iter().any(|tag| opens(&tag))
+        let is_unclosed = CALL_TAGS.iter().any(opens)
             || CALL_TOKENS.iter().any(|token| rest.starts_with(token))
             || (is_tool && !rest.contains(&format!("</{name}>")));
         if is_unclosed && !is_code {
