@@ -110,10 +110,12 @@ async fn a_session_can_be_undone_rewound_copied_renamed_exported_and_deleted() {
         events.until("turn.finished").await;
     }
     assert_eq!(served.project.read("a.txt").unwrap(), "two\n");
-    served.post(&path("/undo"), json!({})).await;
-    assert_eq!(served.project.read("a.txt").unwrap(), "one\n");
-    served.post(&path("/redo"), json!({})).await;
-    assert_eq!(served.project.read("a.txt").unwrap(), "two\n");
+    for (operation, content) in [("/undo", "one\n"), ("/redo", "two\n")] {
+        served.post(&path(operation), json!({})).await;
+        assert_eq!(served.project.read("a.txt").unwrap(), content);
+        // It is recorded after the response.
+        events.until("item.finished").await;
+    }
 
     let copy = served.post(&path("/fork"), json!({})).await["id"]
         .as_str()

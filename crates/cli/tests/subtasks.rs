@@ -231,7 +231,7 @@ async fn a_background_job_at_the_end_of_a_run_is_reported_or_waited_for() {
         assert!(
             output
                 .stderr
-                .contains("◐ terminal sleep 2; echo finished > job.txt · running in the background as job 1"),
+                .contains("◐ Run sleep 2; echo finished > job.txt · running in the background as job 1"),
             "{}",
             output.stderr
         );

@@ -554,7 +554,7 @@ async fn a_session_without_a_screen_greets_and_has_help_and_an_unfinished_one_is
         .await
         .unwrap();
     tmux.write("/help\n").unwrap();
-    tmux.wait_for_text("/quit        end").await.unwrap();
+    tmux.wait_for_text("/quit                       quit").await.unwrap();
     drop(tmux);
     let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();

@@ -172,8 +172,15 @@ impl RuleSources {
         warnings
     }
 
-    /// The rules for a mode, the most general first.
+    /// The rules for a mode, the most general first. The mode `agent`, the default of headless runs, works like `code` and has
+    /// its rules, too.
     pub fn mode_rules(&self, mode: &str) -> Vec<RulesFile> {
+        let base = (mode == "agent").then_some("code");
+        let modes = base.into_iter().chain([mode]);
+        modes.flat_map(|mode| self.rules_of_mode(mode)).collect()
+    }
+
+    fn rules_of_mode(&self, mode: &str) -> Vec<RulesFile> {
         // The name of a mode may come from the project.
         if mode.contains(['/', '\\']) {
             return Vec::new();
@@ -569,11 +576,13 @@ mod tests {
             ("other/GEMINI.md", "not this one"),
             ("other/.hew/rules/a.md", "other rule"),
             ("other/.hew/rules-ask/m.md", "other mode"),
+            ("other/.hew/rules-code/m.md", "code mode"),
         ]);
         let sources = fixture.sources("repo", &["other"]);
         let texts = |rules: Vec<RulesFile>| rules.into_iter().map(|rules| rules.text).collect::<Vec<_>>();
         assert_eq!(texts(sources.rules()), ["main", "other", "other rule"]);
         assert_eq!(texts(sources.mode_rules("ask")), ["other mode"]);
+        assert_eq!(texts(sources.mode_rules("agent")), ["code mode"]);
         let paths: Vec<PathBuf> = sources.rules().into_iter().map(|rules| rules.path).collect();
         assert_eq!(paths[0], Path::new("AGENTS.md"));
         assert!(paths[1].is_absolute() && paths[1].ends_with("other/CLAUDE.md"));

@@ -177,7 +177,9 @@ impl RestorePlan {
     pub fn summary(&self) -> String {
         let steps = self.steps.iter().map(|step| (step.from.as_ref(), step.to.as_ref()));
         let restored = session::describe_restored(steps);
-        match self.conflicts.len() {
+        let is_restored = |path: &Path| self.steps.iter().any(|step| step.path == path);
+        let kept = self.conflicts.iter().filter(|conflict| !is_restored(&conflict.path));
+        match kept.count() {
             0 => restored,
             1 => format!("{restored}; kept 1 file changed outside the session"),
             kept => format!("{restored}; kept {kept} files changed outside the session"),

@@ -130,7 +130,9 @@ async fn a_reply_that_only_looks_like_a_call_never_ends_a_run_successfully() {
         "I look.\n<read_file>\n<path>a.txt\n\nThen I answer.",
         "{\"name\": \"read_file\", \"arguments\": path a.txt}",
     ] {
-        for protocol in ["native", "xml"] {
+        // In the text protocol, a call that is not closed is made, and the model reads its error.
+        let is_unclosed = text.starts_with("I look.");
+        for protocol in ["native", "xml"].into_iter().take(if is_unclosed { 1 } else { 2 }) {
             let set = format!("tool_protocol={protocol}");
             let turns = (0..4).map(|_| Turn::text(text));
             let (output, _, server) = run(Script::new().turns(turns), "openai/gpt-5.5", &["--set", &set]).await;

@@ -233,7 +233,7 @@ fn plain_message(message: &str) -> String {
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "a boolean" | "bool" => "true or false",
         "a string" | "string" => "a string in quotes",
-        "a sequence" | "sequence" => "a list, such as [\"…\"]",
+        "a sequence" | "sequence" | "a list" => "a list, such as [\"…\"]",
         "a map" | "map" => "a table",
         wanted if wanted.starts_with("struct ") => "a table",
         wanted if wanted.starts_with("enum ") => "one of its choices, in quotes",

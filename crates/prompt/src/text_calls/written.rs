@@ -160,7 +160,9 @@ fn fenced_calls(text: &str, grammar: &Arc<CallGrammar>) -> Option<(Vec<WrittenCa
     let inside = text[start..].split_once('\n')?.1;
     let (inside, after) = inside.split_once("\n```").unwrap_or((inside, ""));
     let found = tagged_calls(inside, grammar);
-    let is_call = !found.calls.is_empty() && !has_words(&found.before) && !has_words(&found.after);
+    // A block that the reply refers to afterwards is an example.
+    let around = [found.before.as_str(), found.after.as_str(), after];
+    let is_call = !found.calls.is_empty() && !around.into_iter().any(has_words);
     is_call.then(|| (found.calls, format!("{}\n{after}", &text[..start])))
 }
 
