@@ -33,6 +33,7 @@ pub(super) async fn make_written_calls(
     let (protocol, has_native) = (session.turn.frame.protocol, made_native_calls(session));
     let placement = match (protocol, has_native) {
         (CallProtocol::Native, true) => CallPlacement::WholeReply,
+        (CallProtocol::Xml, _) if made_tagged_calls(session) => CallPlacement::OutsideBlocks,
         (CallProtocol::Native, false) | (CallProtocol::Xml, _) => CallPlacement::Anywhere,
     };
     let mut written = prompt::written_calls(&message.text(), &session.turn.grammar, placement);
@@ -102,15 +103,26 @@ fn has_calls(message: &Message) -> bool {
 
 /// Whether the model of the session has made calls through its API.
 fn made_native_calls(session: &Session) -> bool {
+    made_calls(session, |replay| {
+        replay.is_none_or(|replay| replay.wire != CallProtocol::Xml.name())
+    })
+}
+
+/// Whether the model of the session has written calls in tags outside of code blocks. Other calls in its text have no data.
+fn made_tagged_calls(session: &Session) -> bool {
+    made_calls(session, |replay| {
+        replay.is_some_and(|replay| replay.wire == CallProtocol::Xml.name() && replay.data != "")
+    })
+}
+
+fn made_calls(session: &Session, is_such: impl Fn(Option<&ReplayData>) -> bool) -> bool {
     let name = session.turn.model.info().name();
-    let is_native = |part: &Part| match part {
-        Part::ToolCall { replay, .. } => replay
-            .as_ref()
-            .is_none_or(|replay| replay.wire != CallProtocol::Xml.name()),
+    let is_such = |part: &Part| match part {
+        Part::ToolCall { replay, .. } => is_such(replay.as_ref()),
         Part::Text { .. } | Part::Thinking { .. } | Part::ToolResult { .. } | Part::Media(_) => false,
     };
     session.conversation.items.iter().any(|item| match &item.body {
-        Body::Reply { message, model, .. } => *model == name && message.parts.iter().any(is_native),
+        Body::Reply { message, model, .. } => *model == name && message.parts.iter().any(is_such),
         _ => false,
     })
 }

@@ -26,6 +26,8 @@ pub struct WrittenCall {
 pub enum CallPlacement {
     /// Anywhere: the model is known to write calls in its text.
     Anywhere,
+    /// Anywhere, but tags in a code block are an example if there is other text: the model writes its calls outside of them.
+    OutsideBlocks,
     /// The reply consists of calls only, or ends with calls in tags. For models that make native calls: their text may
     /// quote a call.
     WholeReply,
@@ -39,7 +41,11 @@ pub fn written_calls(text: &str, grammar: &Arc<CallGrammar>, placement: CallPlac
     let is_tagged = !tagged.calls.is_empty();
     let (calls, rest) = match is_tagged {
         true => (tagged.calls, tagged.before + &tagged.after),
-        false => fenced_calls(text, grammar).unwrap_or_else(|| json_calls(text, grammar)),
+        false => {
+            let fenced = fenced_calls(text, grammar);
+            let fenced = fenced.filter(|(_, rest)| placement != CallPlacement::OutsideBlocks || !has_words(rest));
+            fenced.unwrap_or_else(|| json_calls(text, grammar))
+        }
     };
     match (placement, has_words(&rest)) {
         (CallPlacement::WholeReply, true) if !(is_tagged && ends_reply) => Vec::new(),
@@ -47,7 +53,7 @@ pub fn written_calls(text: &str, grammar: &Arc<CallGrammar>, placement: CallPlac
             .into_iter()
             .filter(|call| grammar.names_tool(&call.name))
             .collect(),
-        (CallPlacement::WholeReply | CallPlacement::Anywhere, false) => calls,
+        (_, false) => calls,
     }
 }
 
@@ -160,9 +166,7 @@ fn fenced_calls(text: &str, grammar: &Arc<CallGrammar>) -> Option<(Vec<WrittenCa
     let inside = text[start..].split_once('\n')?.1;
     let (inside, after) = inside.split_once("\n```").unwrap_or((inside, ""));
     let found = tagged_calls(inside, grammar);
-    // A block that the reply refers to afterwards is an example.
-    let around = [found.before.as_str(), found.after.as_str(), after];
-    let is_call = !found.calls.is_empty() && !around.into_iter().any(has_words);
+    let is_call = !found.calls.is_empty() && !has_words(&found.before) && !has_words(&found.after);
     is_call.then(|| (found.calls, format!("{}\n{after}", &text[..start])))
 }
 

@@ -90,6 +90,19 @@ fn a_call_is_found_in_every_form_that_models_write() {
 }
 
 #[test]
+fn tags_in_a_code_block_are_an_example_for_a_model_that_writes_calls_outside_of_blocks() {
+    let block = "```xml\n<read_file>\n<path>a.txt</path>\n</read_file>\n```";
+    let example = format!("An example:\n{block}\nThat is all.");
+    for (text, placement, calls) in [
+        (example.as_str(), CallPlacement::OutsideBlocks, 0),
+        (&example, CallPlacement::Anywhere, 1),
+        (block, CallPlacement::OutsideBlocks, 1),
+    ] {
+        assert_eq!(found(text, placement).len(), calls, "{text}");
+    }
+}
+
+#[test]
 fn a_model_with_native_calls_may_end_its_reply_with_a_call_in_tags() {
     let call = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>";
     assert_eq!(found(&format!("I look.\n{call}\n"), CallPlacement::WholeReply).len(), 1);
