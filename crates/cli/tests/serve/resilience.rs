@@ -103,10 +103,15 @@ async fn clients_receive_every_item_once_across_kills() {
             .await;
     }
     // The turns end, then everything is compared with the log.
-    let newest = loop {
+    let (newest, expected) = loop {
         let (is_working, newest) = position(&served, &session).await;
         if !is_working {
-            break newest;
+            let expected = log_items(&served.get(&format!("/sessions/{session}")).await);
+            // A queued prompt may have started another turn meanwhile.
+            if position(&served, &session).await == (false, newest.clone()) {
+                break (newest, expected);
+            }
+            continue;
         }
         let mut watcher = Follower {
             last: newest,
@@ -115,7 +120,6 @@ async fn clients_receive_every_item_once_across_kills() {
         let is_finished = |_: &Option<String>, event: &Value| event["type"] == "turn.finished";
         watcher.follow(&served, &session, is_finished).await;
     };
-    let expected = log_items(&served.get(&format!("/sessions/{session}")).await);
     for follower in &mut followers {
         if follower.last != newest {
             follower.follow(&served, &session, |id, _| *id == newest).await;

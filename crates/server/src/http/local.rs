@@ -9,7 +9,7 @@ use super::routes;
 use super::service::{HttpState, serve_connection};
 use axum::body::Body;
 use axum::response::Response;
-use http::{Request, Uri};
+use http::{Method, Request, Uri};
 use hyper_util::rt::TokioIo;
 use session::{Command, Event};
 use std::path::Path;
@@ -100,7 +100,8 @@ pub(super) async fn serve(published: PublishedSession, registry: Arc<HubRegistry
     }
 }
 
-/// Forwards a request to the process with this socket. Returns the request if it cannot be reached.
+/// Forwards a request to the process with this socket. Returns the request if it cannot be reached, or if it ends before it
+/// answers a request that only reads.
 pub(super) async fn forward(socket: &Path, request: Request<Body>) -> Result<Response, Box<Request<Body>>> {
     let connecting = tokio::time::timeout(CONNECT_TIMEOUT, UnixStream::connect(socket));
     let Ok(Ok(stream)) = connecting.await else {
@@ -116,10 +117,12 @@ pub(super) async fn forward(socket: &Path, request: Request<Body>) -> Result<Res
     }));
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let again = (parts.method == Method::GET).then(|| Request::from_parts(parts.clone(), Body::empty()));
     parts.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
-    match sender.send_request(Request::from_parts(parts, body)).await {
-        Ok(response) => Ok(response.map(Body::new)),
-        Err(error) => Ok(super::api_json::error_response(
+    match (sender.send_request(Request::from_parts(parts, body)).await, again) {
+        (Ok(response), _) => Ok(response.map(Body::new)),
+        (Err(_), Some(request)) => Err(Box::new(request)),
+        (Err(error), None) => Ok(super::api_json::error_response(
             http::StatusCode::BAD_GATEWAY,
             &format!("the process that has the session open does not answer: {error}"),
             None,
