@@ -64,7 +64,7 @@ fn copy_rows(
 ) -> Result<(), StoreError> {
     let mut select = from.prepare(&format!("SELECT * FROM {table} WHERE {column} = ?1"))?;
     let names: Vec<String> = select.column_names().map(str::to_owned).collect();
-    // Rows are numbered anew in their order.
+    // Rows get new numbers in their order.
     let kept: Vec<usize> = (0..names.len())
         .filter(|at| !(names[*at] == "seq" && ["items", "requests", "turns", "calls"].contains(&table)))
         .collect();

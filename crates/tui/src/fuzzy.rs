@@ -47,7 +47,7 @@ impl FuzzySearch {
         FuzzySearch::with(names, Config::DEFAULT, TieOrder::ShortestFirst)
     }
 
-    /// Searches a list whose order matters.
+    /// Searches an ordered list.
     pub(crate) fn names(names: Arc<Vec<String>>) -> FuzzySearch {
         FuzzySearch::with(names, Config::DEFAULT, TieOrder::AsListed)
     }

@@ -65,7 +65,7 @@ impl CallGrammar {
         self.tools.insert(name.into(), kinds.collect());
     }
 
-    /// Adds another name of a tool for calls whose syntax says that they are calls, such as
+    /// Adds another name of a tool for calls with an unambiguous syntax, such as
     /// `<tool_call>{"name": "Bash", …}</tool_call>`.
     pub fn add_alias(&mut self, alias: &str, tool: &str) {
         self.aliases.insert(alias.into(), tool.into());
