@@ -137,7 +137,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     (
         "write through another process's folder",
         Landlock(1),
-        Escapes,
+        AsRoot,
         "echo x > /proc/$HEW/cwd/escaped && rm /proc/$HEW/cwd/escaped",
     ),
     // Metadata.
@@ -401,7 +401,8 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         "gain a capability",
         Always,
         AsRoot,
-        "! grep -q 'CapBnd:.0000000000000000' /proc/self/status",
+        // Only root can empty the set; others gain nothing without new privileges.
+        "! grep -q 'CapBnd:.0000000000000000' /proc/self/status && { [ $(id -u) = 0 ] || ! grep -q 'NoNewPrivs:.1' /proc/self/status; }",
     ),
     ("limit another", Always, Escapes, "$ATTEMPT limits $HEW"),
     (
