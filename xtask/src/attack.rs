@@ -93,6 +93,12 @@ const SUITES: &[AttackSuite] = &[
         filters: &[],
     },
     AttackSuite {
+        area: "repositories: what git runs later",
+        package: "cli",
+        test: "security",
+        filters: &["git_later::"],
+    },
+    AttackSuite {
         area: "hew serve: tokens, hosts, paths",
         package: "cli",
         test: "serve",

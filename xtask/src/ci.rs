@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_read_like_speech() {
+    fn durations_are_formatted_in_minutes_and_seconds() {
         for (millis, expected) in [(400, "0.4 s"), (12_000, "12.0 s"), (200_000, "3 min 20 s")] {
             assert_eq!(human(Duration::from_millis(millis)), expected);
         }

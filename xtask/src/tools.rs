@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_failure_tells_the_last_line_the_program_wrote() {
+    fn a_quiet_failure_reports_the_last_line_of_output() {
         let error = quietly(
             &mut shell("echo first >&2; echo the cause >&2; exit 3"),
             Duration::from_secs(30),
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_found_on_the_path_or_not_at_all() {
+    fn programs_are_found_on_the_path_only() {
         assert!(on_path("sh").is_some());
         assert!(on_path("no-such-program-anywhere").is_none());
     }

@@ -80,18 +80,18 @@ pub struct AgentEnvironment {
 #[derive(Clone)]
 pub struct AcpAgents {
     definitions: Arc<BTreeMap<String, AgentDefinition>>,
-    place: Arc<AgentEnvironment>,
+    environment: Arc<AgentEnvironment>,
 }
 
 impl AcpAgents {
     /// Creates the agents.
-    pub fn new(definitions: Vec<AgentDefinition>, place: AgentEnvironment) -> Self {
+    pub fn new(definitions: Vec<AgentDefinition>, environment: AgentEnvironment) -> Self {
         let named = definitions
             .into_iter()
             .map(|definition| (definition.name.clone(), definition));
         AcpAgents {
             definitions: Arc::new(named.collect()),
-            place: Arc::new(place),
+            environment: Arc::new(environment),
         }
     }
 
@@ -102,7 +102,7 @@ impl AcpAgents {
 
     /// Starts an agent, returns its information, and ends it.
     pub async fn test(&self, name: &str) -> Result<AgentInfo, AgentError> {
-        let (running, _incoming) = AgentProcess::start(self.find(name)?, &self.place).await?;
+        let (running, _incoming) = AgentProcess::start(self.find(name)?, &self.environment).await?;
         Ok(running.about())
     }
 
@@ -112,7 +112,7 @@ impl AcpAgents {
         Ok(Arc::new(AgentModel {
             info: info(&definition),
             definition: Arc::new(definition),
-            place: Arc::clone(&self.place),
+            environment: Arc::clone(&self.environment),
             host,
             level,
             session: Arc::default(),
@@ -130,7 +130,7 @@ impl AcpAgents {
 struct AgentModel {
     info: Info,
     definition: Arc<AgentDefinition>,
-    place: Arc<AgentEnvironment>,
+    environment: Arc<AgentEnvironment>,
     host: Arc<dyn ToolHost>,
     level: AccessLevel,
     session: Arc<Mutex<Option<AgentSession>>>,
@@ -150,7 +150,7 @@ impl Model for AgentModel {
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, model::Error>> {
-        let (definition, place) = (Arc::clone(&self.definition), Arc::clone(&self.place));
+        let (definition, environment) = (Arc::clone(&self.definition), Arc::clone(&self.environment));
         let (slot, host, level) = (Arc::clone(&self.session), Arc::clone(&self.host), self.level);
         async move {
             let failed = |fault: AgentError| model::Error::Agent {
@@ -159,14 +159,14 @@ impl Model for AgentModel {
             };
             let mut slot = slot.lock_owned().await;
             if slot.as_ref().is_none_or(|session| !session.running.peer.is_connected()) {
-                let (running, mut incoming) = AgentProcess::start(&definition, &place).await.map_err(failed)?;
+                let (running, mut incoming) = AgentProcess::start(&definition, &environment).await.map_err(failed)?;
                 let known = previous_session(&request, &definition.name);
-                let opening = open_session(&running, &mut incoming, &place, known.as_deref());
+                let opening = open_session(&running, &mut incoming, &environment, known.as_deref());
                 let id = match tokio::time::timeout(definition.timeout, opening).await {
                     Ok(opened) => opened.map_err(failed)?,
                     Err(_) => return Err(failed(AgentError::Timeout(definition.timeout, running.stderr_tail()))),
                 };
-                let answering = ClientRequests::new(&definition.name, Arc::clone(&place), host, level);
+                let answering = ClientRequests::new(&definition.name, Arc::clone(&environment), host, level);
                 *slot = Some(AgentSession {
                     running,
                     incoming,
@@ -187,10 +187,10 @@ impl Model for AgentModel {
 async fn open_session(
     running: &AgentProcess,
     incoming: &mut mpsc::Receiver<Incoming>,
-    place: &AgentEnvironment,
+    environment: &AgentEnvironment,
     known: Option<&str>,
 ) -> Result<String, AgentError> {
-    let mut opening = std::pin::pin!(running.open_session(&place.root, known));
+    let mut opening = std::pin::pin!(running.open_session(&environment.root, known));
     let opened = loop {
         tokio::select! {
             biased;
@@ -230,7 +230,7 @@ async fn run_prompt(
             })
         }
     };
-    // The receiver may be gone.
+    // The receiver may have been dropped.
     drop(chunks.send(last).await);
 }
 

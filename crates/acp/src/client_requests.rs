@@ -21,17 +21,22 @@ use crate::terminals::AgentTerminals;
 /// Answers requests of one agent.
 pub(crate) struct ClientRequests {
     name: String,
-    place: Arc<AgentEnvironment>,
+    environment: Arc<AgentEnvironment>,
     host: Arc<dyn ToolHost>,
     terminals: AgentTerminals,
 }
 
 impl ClientRequests {
-    pub(crate) fn new(name: &str, place: Arc<AgentEnvironment>, host: Arc<dyn ToolHost>, level: AccessLevel) -> Self {
+    pub(crate) fn new(
+        name: &str,
+        environment: Arc<AgentEnvironment>,
+        host: Arc<dyn ToolHost>,
+        level: AccessLevel,
+    ) -> Self {
         ClientRequests {
             name: name.to_owned(),
-            terminals: AgentTerminals::new(Arc::clone(&place), level),
-            place,
+            terminals: AgentTerminals::new(Arc::clone(&environment), level),
+            environment,
             host,
         }
     }
@@ -91,19 +96,21 @@ impl ClientRequests {
             .locations
             .iter()
             .flatten()
-            .map(|place| place.path.clone())
+            .map(|location| location.path.clone())
             .collect();
         paths.extend(text(&["file_path", "path", "abs_path"]).map(Into::into));
-        let places = paths.iter().filter_map(|path| self.place.workspace.locate(path).ok());
+        let locations = paths
+            .iter()
+            .filter_map(|path| self.environment.workspace.locate(path).ok());
         let actions: Vec<Action> = match fields.kind.unwrap_or_default() {
-            ToolKind::Read | ToolKind::Search => places.map(|it| read_action(&it)).collect(),
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => places.map(|it| write_action(&it)).collect(),
+            ToolKind::Read | ToolKind::Search => locations.map(|it| read_action(&it)).collect(),
+            ToolKind::Edit | ToolKind::Delete | ToolKind::Move => locations.map(|it| write_action(&it)).collect(),
             ToolKind::Execute => {
                 let command = text(&["command", "cmd"]).or_else(|| {
                     let words = input?.get("command")?.as_array()?.iter();
                     Some(words.filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
                 });
-                let cwd = self.place.root.clone();
+                let cwd = self.environment.root.clone();
                 command
                     .map(|command| Action::Run { command, cwd })
                     .into_iter()
@@ -123,9 +130,9 @@ impl ClientRequests {
     }
 
     async fn read_file(&self, request: ReadTextFileRequest) -> Result<ReadTextFileResponse, Error> {
-        let place = self.locate(&request.path)?;
-        self.permit(read_action(&place)).await?;
-        let text = blocking(move || place.read_text()).await?.content;
+        let location = self.locate(&request.path)?;
+        self.permit(read_action(&location)).await?;
+        let text = blocking(move || location.read_text()).await?.content;
         let first = request.line.map_or(0, |line| line.saturating_sub(1) as usize);
         let most = request.limit.map_or(usize::MAX, |limit| limit as usize);
         let text = match (first, most) {
@@ -136,19 +143,19 @@ impl ClientRequests {
     }
 
     async fn write_file(&self, request: WriteTextFileRequest) -> Result<WriteTextFileResponse, Error> {
-        let place = self.locate(&request.path)?;
-        self.permit(write_action(&place)).await?;
-        blocking(move || place.write(request.content.as_bytes(), ExpectedContent::Anything)).await?;
+        let location = self.locate(&request.path)?;
+        self.permit(write_action(&location)).await?;
+        blocking(move || location.write(request.content.as_bytes(), ExpectedContent::Anything)).await?;
         Ok(WriteTextFileResponse::new())
     }
 
     fn locate(&self, path: &Path) -> Result<Location, Error> {
         let missing = || Error::resource_not_found(Some(path.display().to_string()));
-        let place = self.place.workspace.locate(path).map_err(|_| missing())?;
+        let location = self.environment.workspace.locate(path).map_err(|_| missing())?;
         // Ignored files are treated as missing.
-        match self.place.workspace.is_hidden(place.path()) {
+        match self.environment.workspace.is_hidden(location.path()) {
             true => Err(missing()),
-            false => Ok(place),
+            false => Ok(location),
         }
     }
 
@@ -179,22 +186,22 @@ async fn blocking<T: Send + 'static>(
     })
 }
 
-fn read_action(place: &Location) -> Action {
+fn read_action(location: &Location) -> Action {
     Action::Read {
-        path: place.path().to_owned(),
-        place: path_scope(place),
+        path: location.path().to_owned(),
+        place: path_scope(location),
     }
 }
 
-fn write_action(place: &Location) -> Action {
+fn write_action(location: &Location) -> Action {
     Action::Write {
-        path: place.path().to_owned(),
-        place: path_scope(place),
+        path: location.path().to_owned(),
+        place: path_scope(location),
     }
 }
 
-fn path_scope(place: &Location) -> policy::PathArea {
-    match place.place() {
+fn path_scope(location: &Location) -> policy::PathArea {
+    match location.place() {
         workspace::LocationPlace::Inside => policy::PathArea::Inside,
         workspace::LocationPlace::Outside => policy::PathArea::Outside,
     }

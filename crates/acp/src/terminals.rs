@@ -25,7 +25,7 @@ const MAX_TERMINALS: usize = 32;
 
 /// The terminals of one agent. Dropping them ends their processes.
 pub(crate) struct AgentTerminals {
-    place: Arc<AgentEnvironment>,
+    environment: Arc<AgentEnvironment>,
     level: AccessLevel,
     open: Mutex<OpenTerminals>,
 }
@@ -52,9 +52,9 @@ struct TerminalState {
 }
 
 impl AgentTerminals {
-    pub(crate) fn new(place: Arc<AgentEnvironment>, level: AccessLevel) -> Self {
+    pub(crate) fn new(environment: Arc<AgentEnvironment>, level: AccessLevel) -> Self {
         AgentTerminals {
-            place,
+            environment,
             level,
             open: Mutex::default(),
         }
@@ -78,7 +78,7 @@ impl AgentTerminals {
                 words.collect::<Vec<_>>().join(" ")
             }
         };
-        let cwd = request.cwd.clone().unwrap_or_else(|| self.place.root.clone());
+        let cwd = request.cwd.clone().unwrap_or_else(|| self.environment.root.clone());
         (line, cwd)
     }
 
@@ -95,7 +95,7 @@ impl AgentTerminals {
         let environment = request
             .env
             .iter()
-            .fold(self.place.environment.clone(), |all, variable| {
+            .fold(self.environment.environment.clone(), |all, variable| {
                 all.with(&variable.name, &variable.value)
             });
         let order = ProcessRequest {
@@ -113,7 +113,7 @@ impl AgentTerminals {
                 "{MAX_TERMINALS} terminals are already open; release one first"
             )));
         }
-        let started = match &self.place.confinement {
+        let started = match &self.environment.confinement {
             Some(confinement) => confinement_at(confinement, self.level).spawn(&order),
             None => sandbox::spawn(&order),
         };

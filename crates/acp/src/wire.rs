@@ -131,7 +131,7 @@ impl Peer {
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             }
         };
-        // A peer that is gone needs no response.
+        // A disconnected peer needs no response.
         drop(self.send(message).await);
     }
 
@@ -218,7 +218,7 @@ async fn read(
                 ClassifiedMessage::Incoming(message) => incoming.send(message).await.is_ok(),
                 ClassifiedMessage::Answer(id, answer) => {
                     if let Some(asked) = calls.take(id) {
-                        // The receiver may be gone.
+                        // The receiver may have been dropped.
                         drop(asked.send(answer));
                     }
                     true

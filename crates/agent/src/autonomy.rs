@@ -158,7 +158,7 @@ mod tests {
     use model::Usage;
     use session::TodoStatus;
 
-    fn free() -> AutonomySettings {
+    fn unlimited() -> AutonomySettings {
         AutonomySettings {
             allowed: true,
             ..AutonomySettings::default()
@@ -184,28 +184,28 @@ mod tests {
             (
                 AutonomySettings {
                     messages: one,
-                    ..free()
+                    ..unlimited()
                 },
                 AutonomyLimit::Messages(1),
             ),
             (
                 AutonomySettings {
                     output_tokens: Some(50),
-                    ..free()
+                    ..unlimited()
                 },
                 AutonomyLimit::Output(50),
             ),
             (
                 AutonomySettings {
                     cost: Some(Cost::from_usd(0.5)),
-                    ..free()
+                    ..unlimited()
                 },
                 AutonomyLimit::Cost(Cost::from_usd(0.5)),
             ),
             (
                 AutonomySettings {
                     time: Some(Duration::ZERO),
-                    ..free()
+                    ..unlimited()
                 },
                 AutonomyLimit::Time(Duration::ZERO),
             ),
@@ -223,7 +223,7 @@ mod tests {
             }
         }
         assert_eq!(
-            AutonomyTracker::new(free(), totals(0, 0.0)).limit_reached(&[], &totals(49, 9.0)),
+            AutonomyTracker::new(unlimited(), totals(0, 0.0)).limit_reached(&[], &totals(49, 9.0)),
             None
         );
     }
@@ -234,7 +234,13 @@ mod tests {
             error: "no".into(),
             hint: String::new(),
         };
-        let mut tracker = AutonomyTracker::new(AutonomySettings { retries: 2, ..free() }, Totals::default());
+        let mut tracker = AutonomyTracker::new(
+            AutonomySettings {
+                retries: 2,
+                ..unlimited()
+            },
+            Totals::default(),
+        );
         assert_eq!(
             tracker.turn_ended(&failed, false),
             None,
@@ -264,7 +270,13 @@ mod tests {
             text: text.into(),
             status,
         };
-        let mut tracker = AutonomyTracker::new(AutonomySettings { todos: true, ..free() }, Totals::default());
+        let mut tracker = AutonomyTracker::new(
+            AutonomySettings {
+                todos: true,
+                ..unlimited()
+            },
+            Totals::default(),
+        );
         let mut list = vec![todo("a", TodoStatus::Completed), todo("b", TodoStatus::Pending)];
         assert!(tracker.reminder(&list).is_some_and(|text| text.ends_with("\n- b")));
         assert_eq!(tracker.reminder(&list), None);

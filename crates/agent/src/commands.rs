@@ -5,7 +5,7 @@ use crate::scheduler::{QueuedCommand, Scheduler, TurnRequest};
 use crate::session::Session;
 use session::{Body, Command, Delivery, Event, ItemId, NoticeLevel, SessionId};
 
-/// What the session does while a command arrives.
+/// The state of the session when a command arrives.
 pub(crate) enum Activity<'a> {
     Idle(&'a mut Session),
     Turn,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 
-/// Sends events. Events are dropped when the front end is gone; the session continues without it.
+/// Sends events. Events are dropped after the front end has ended; the session continues.
 pub(crate) struct EventSender {
     sender: mpsc::Sender<Event>,
     /// Events of synchronous code, sent by the next `send_queued`.

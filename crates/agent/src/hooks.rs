@@ -72,7 +72,7 @@ pub(crate) async fn run_compact_hooks(
     }
 }
 
-/// Runs the stop hooks. Returns the reason if one of them wants the model to continue.
+/// Runs the stop hooks. Returns the reason if one of them requested the model to continue.
 pub(crate) async fn run_stop_hooks(session: &Session, stop_hook_active: bool) -> Option<String> {
     if !session.env.has_hooks(HookKind::Stop) {
         return None;

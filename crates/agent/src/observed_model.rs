@@ -16,8 +16,25 @@ impl Model for ObservedModel {
         &self.info
     }
 
-    fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, Error>> {
+    fn stream(&self, mut request: Request) -> BoxFuture<'static, Result<Stream, Error>> {
+        let output = self.info.limits.output;
+        // The model itself would request the reply of its description.
+        if output > 0 && output != self.model.info().limits.output {
+            let limit = u32::try_from(output).unwrap_or(u32::MAX);
+            request.max_output = Some(request.max_output.map_or(limit, |requested| requested.min(limit)));
+        }
         self.model.stream(request)
+    }
+}
+
+/// Sends a request outside of a turn, again if the server rejects an optional part of it.
+pub(crate) async fn stream_adapted(model: &dyn Model, request: Request) -> Result<Stream, Error> {
+    loop {
+        match model.stream(request.clone()).await {
+            // Each part is rejected once.
+            Err(Error::PartRejected { .. }) => {}
+            outcome => return outcome,
+        }
     }
 }
 
@@ -51,7 +68,15 @@ impl Session {
             return false;
         };
         let name = info.name();
-        self.correct_model(|info| info.limits.window = window);
+        self.correct_model(|info| {
+            info.limits.window = window;
+            // A reply that was requested for a larger window would not fit.
+            let share = window / 4;
+            info.limits.output = match info.limits.output {
+                0 => share,
+                output => output.min(share),
+            };
+        });
         let text = format!("the context window of {name} is {window} tokens");
         self.env.notice(NoticeLevel::Info, text).await;
         true

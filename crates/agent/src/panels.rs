@@ -155,6 +155,7 @@ fn is_boundary(item: &Item) -> bool {
 /// Appends changed panels, and elides older parts of the conversation if the cache is invalid.
 pub(crate) async fn refresh(session: &mut Session, timing: PanelTiming) -> Result<(), Error> {
     session.update_budget();
+    report_history_parts(session);
     let is_broken = session.is_cache_broken();
     if timing == PanelTiming::TurnStart {
         // Panels may have changed between turns.
@@ -315,7 +316,15 @@ async fn append_panels(
         states: updates.iter().map(PanelUpdate::shown).collect(),
         elision,
     };
-    conversation.append(env, ItemId::new(), body).await
+    conversation.append(env, ItemId::new(), body).await?;
+    report_history_parts(session);
+    Ok(())
+}
+
+/// Reports how many parts of the conversation can be reopened.
+fn report_history_parts(session: &Session) {
+    let elision = prompt::current_elision(&session.conversation.items);
+    session.env.config.panels.set_history_parts(elision.history.len());
 }
 
 /// Applies an elision because the conversation does not fit; all panels are rendered again.

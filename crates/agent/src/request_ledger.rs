@@ -164,7 +164,7 @@ impl RequestLedger {
 impl MessageSource {
     fn store(&self, store: &dyn Store) -> MessageRef {
         match self {
-            MessageSource::Item(id, place) => MessageRef::Item(*id, *place),
+            MessageSource::Item(id, index) => MessageRef::Item(*id, *index),
             MessageSource::Generated(message) => {
                 let json = serde_json::to_vec(&**message).unwrap_or_default();
                 MessageRef::Blob(store.put_blob(json.into()))
@@ -223,15 +223,17 @@ async fn last_request(
 
 /// The origin of each message. Most messages belong to the newest items, in the same order.
 fn sources(messages: &[Arc<Message>], items: &[Arc<Item>]) -> Vec<MessageSource> {
-    let place = |item: &Arc<Item>, message: &Arc<Message>| {
-        let place = item.messages().iter().position(|own| Arc::ptr_eq(own, message));
-        place.map(|place| MessageSource::Item(item.id, place))
+    let source_in = |item: &Arc<Item>, message: &Arc<Message>| {
+        let index = item.messages().iter().position(|own| Arc::ptr_eq(own, message));
+        index.map(|index| MessageSource::Item(item.id, index))
     };
     let mut last = items.len();
     let mut sources: Vec<MessageSource> = Vec::with_capacity(messages.len());
     for message in messages.iter().rev() {
-        let before = (0..last).rev().find_map(|at| Some((at, place(&items[at], message)?)));
-        let found = before.or_else(|| (last..items.len()).find_map(|at| Some((at, place(&items[at], message)?))));
+        let before = (0..last)
+            .rev()
+            .find_map(|at| Some((at, source_in(&items[at], message)?)));
+        let found = before.or_else(|| (last..items.len()).find_map(|at| Some((at, source_in(&items[at], message)?))));
         sources.push(match found {
             Some((at, source)) => {
                 // A `Panels` item has several messages.

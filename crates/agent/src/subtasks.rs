@@ -281,7 +281,7 @@ impl SubtaskSpawner {
                 let outcome = spawner.forward_events(id, &call, events, &commands, &stop).await;
                 while actor.join_next().await.is_some() {}
                 if let Some(outcome) = outcome {
-                    // The receiver is gone if the turn was interrupted.
+                    // The receiver was dropped if the turn was interrupted.
                     drop(outcome_sender.send(outcome));
                 }
             }

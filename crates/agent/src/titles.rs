@@ -2,6 +2,7 @@
 
 use crate::TitleRequests;
 use crate::measurement::{store_settings, store_stream};
+use crate::observed_model::stream_adapted;
 use crate::session::{Environment, Session};
 use futures::StreamExt as _;
 use model::{Chunk, Info, Model, Reply, Request, Stop, Usage};
@@ -117,7 +118,7 @@ async fn generate(model: Arc<dyn Model>, prompt: String, clock: fn() -> Time) ->
     let request = prompt::title_request(&prompt);
     let sent_request = request.clone();
     let receive = async {
-        let mut chunks = model.stream(sent_request).await?;
+        let mut chunks = stream_adapted(model.as_ref(), sent_request).await?;
         while let Some(chunk) = chunks.next().await {
             let chunk: Chunk = chunk?;
             if !matches!(chunk, Chunk::PromptSize(_)) {

@@ -21,7 +21,7 @@ use model::Message;
 use policy::Mode;
 use session::{Error, ItemKind, NoticeLevel, TurnEnd};
 use std::sync::Arc;
-use written_calls::{is_call_attempt, is_unnamed_code};
+use written_calls::{is_call_attempt, is_echo, is_unnamed_code};
 
 /// Runs a turn to its end. Dropping the future interrupts the turn; `recovery` then stores what has arrived.
 pub(crate) async fn run(session: &mut Session) -> TurnEnd {
@@ -67,6 +67,7 @@ async fn step(session: &mut Session, guard: &mut LoopGuard) -> Result<(), TurnEn
     let content = match request::append_reply(session, end.clone()).await? {
         ReplyContent::Text if is_call_attempt(session) => ReplyContent::CallAttempt,
         ReplyContent::Text if is_unnamed_code(session) => ReplyContent::UnnamedCode,
+        ReplyContent::Text if is_echo(session) => ReplyContent::Empty,
         ReplyContent::Text if session.turn.model.info().is_small() && guard.has_only_failed_calls() => {
             ReplyContent::FailedCalls
         }

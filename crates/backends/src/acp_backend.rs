@@ -16,7 +16,7 @@ use host::{
     mcp_servers, project_context,
 };
 use server::acp::{
-    AcpError, AcpErrorKind, AcpFuture, AcpSessionTarget, AcpSessions, ChangeContents, OpenSessionRequest,
+    AcpError, AcpErrorKind, AcpFuture, AcpSessionTarget, AcpSessions, AcpSharing, ChangeContents, OpenSessionRequest,
     OpenedAcpSession, SelectOption, SelectState,
 };
 use session::{Change, Command, SessionId, SessionMeta, Store as _};
@@ -133,12 +133,7 @@ impl AcpBackendState {
         let models = self.models(&resources.config, &running.model);
         let levels = SelectState {
             current: running.permission.name().into(),
-            all: LEVELS
-                .map(|(name, about)| SelectOption {
-                    name: name.into(),
-                    description: about.into(),
-                })
-                .into(),
+            all: server::acp::permission_levels(policy::AccessLevel::Full),
         };
         notices.extend(config_warnings);
         notices.extend(project::broad_project_warning(&root, &self.env));
@@ -153,6 +148,7 @@ impl AcpBackendState {
             models,
             levels,
             notices,
+            sharing: AcpSharing::Exclusive,
         })
     }
 
@@ -317,17 +313,8 @@ impl AcpSessions for AcpBackend {
     }
 }
 
-const LEVELS: [(&str, &str); 3] = [
-    ("read-only", "Read files, but change nothing and run nothing"),
-    (
-        "workspace",
-        "Change files of the project, and run commands in the sandbox",
-    ),
-    ("full", "Everything, without approval and without a sandbox"),
-];
-
 /// Checks that the main model has a key.
-async fn check_ready(config: &Config, env: &ProcessEnv) -> Result<(), AcpError> {
+pub(crate) async fn check_ready(config: &Config, env: &ProcessEnv) -> Result<(), AcpError> {
     let models = ModelRegistry::new(config, env);
     let login = |failure| AcpError {
         kind: AcpErrorKind::Login,

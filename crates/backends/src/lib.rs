@@ -3,6 +3,7 @@
 mod acp_backend;
 mod editor_backend;
 mod prediction_model;
+mod remote_backend;
 mod restore;
 pub mod session_export;
 pub mod session_markdown;
@@ -12,6 +13,7 @@ mod web_backend;
 pub use acp_backend::AcpBackend;
 pub use editor_backend::{EditorBackend, PredictionCounts};
 pub use prediction_model::PredictionModel;
+pub use remote_backend::{RemoteBackend, RemoteServer, pair};
 pub use restore::{describe_turns, prompt_text};
 pub use tui_backend::{
     Highlighter, TuiBackend, chosen, config_problems, open_editor, sandbox_summary, unfinished_session, version_text,

@@ -13,7 +13,7 @@ use store::SqliteStore;
 /// The format of an exported session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionFormat {
-    /// For people.
+    /// For reading.
     Markdown,
     /// For programs.
     Json,

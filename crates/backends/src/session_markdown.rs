@@ -1,4 +1,4 @@
-//! A session as Markdown, for people.
+//! Renders a session as Markdown.
 
 use host::text::rfc3339;
 use model::{Block, Message, Part};

@@ -17,6 +17,7 @@ mod themes;
 
 pub use highlighter::Highlighter;
 pub use programs::open_editor;
+pub use sessions::unfinished_session;
 pub use themes::chosen;
 
 use crate::config::{Config, EffortName, LoadedConfig, PermissionLevel};
@@ -45,8 +46,8 @@ use tui::{
     BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, DesktopBackend, FileRestoreResult, FileVersions,
     GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession, OperationResult, PanelRow, PermissionRow,
     PickerItem, ProcessBackend, ProjectBackend, PromptBackend, ProviderRow, RestoreRequest, ReviewBackend,
-    ReviewableFile, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend, SignInPrompt,
-    SyntaxToken, ThemeSpec, UsableModel, UserError,
+    ReviewableFile, RulesFileRow, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend,
+    SignInPrompt, SyntaxToken, ThemeSpec, UsableModel, UserError,
 };
 use workspace::Workspace;
 
@@ -290,13 +291,13 @@ impl ReviewBackend for TuiBackend {
 
     fn review_changes(&self, verdicts: Vec<(String, HunkDecision)>) -> BackendFuture<OperationResult> {
         let current = self.current();
-        boxed(
-            async move {
-                let (store, session) = current?;
-                sessions::review(store, session, verdicts).await
-            }
-            .boxed(),
-        )
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let reads = open.selected(self.only).map(|session| session.reads.clone());
+        let review = async move {
+            let (store, session) = current?;
+            sessions::review(store, session, verdicts, &reads.unwrap_or_default()).await
+        };
+        boxed(review.boxed())
     }
 
     fn restore(&self, request: RestoreRequest, choice: ConflictChoice) -> BackendFuture<FileRestoreResult> {
@@ -354,6 +355,11 @@ impl SettingsBackend for TuiBackend {
     fn modes(&self) -> BackendFuture<Vec<PickerItem>> {
         let here = self.here.clone();
         blocking(move || choices::modes(&here))
+    }
+
+    fn rules_files(&self) -> BackendFuture<Vec<RulesFileRow>> {
+        let here = self.here.clone();
+        blocking(move || settings::rules_files(&here))
     }
 
     fn permission_rules(&self) -> BackendFuture<Vec<PermissionRow>> {
@@ -493,7 +499,7 @@ impl DesktopBackend for TuiBackend {
 
     fn edit_file(&self, path: PathBuf) -> BackendFuture<()> {
         let here = self.here.clone();
-        boxed(async move { open_editor(&here.root.join(path), &here.root, &here.env).await }.boxed())
+        boxed(async move { programs::edit_file(&path, &here).await }.boxed())
     }
 
     fn open_editor(&self, text: String) -> BackendFuture<String> {
@@ -559,26 +565,6 @@ async fn open_session(
         false => Some(store.load(running.resources.id).await?),
     };
     Ok(opened_session(running, history, warnings, env))
-}
-
-/// A notice about the newest session of the project, if its last turn is unfinished and no other process works on it.
-pub async fn unfinished_session(store: &Arc<SqliteStore>, root: &Path, running: &[SessionId]) -> Option<String> {
-    let meta = find(store, None, root).await.ok()?;
-    if running.contains(&meta.id) {
-        return None;
-    }
-    let loaded = store.load(meta.id).await.ok()?;
-    if host::is_complete(&loaded.items) || loaded.items.is_empty() {
-        return None;
-    }
-    let title = meta
-        .title
-        .map(|title| format!(" \u{201c}{title}\u{201d}"))
-        .unwrap_or_default();
-    let resume = resume_command(meta.id);
-    Some(format!(
-        "the last session{title} was not finished; /sessions or `{resume}` continues it"
-    ))
 }
 
 /// Describes a running session to the front end.

@@ -5,14 +5,14 @@ mod services;
 
 pub(crate) use services::{SessionOwner, WebServices};
 
-use crate::acp_backend::AcpBackend;
+use crate::acp_backend::check_ready;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::session_export::{self, SessionFormat};
 use crate::tui_backend::{TuiBackend, version_text};
 use crate::{EditorBackend, PredictionModel};
 use crate::{atomic, paths};
-use futures::future::{BoxFuture, FutureExt as _};
+use futures::future::FutureExt as _;
 use host::SessionFlags;
 use host::sessions::fork;
 use server::http::{
@@ -25,7 +25,6 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::SqliteStore;
-use tokio::io::DuplexStream;
 use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use tui::{OpenedSession, SessionBackend as _, SessionTarget};
@@ -46,9 +45,9 @@ pub struct WebBackend {
     flags: SessionFlags,
     env: ProcessEnv,
     store: Arc<SqliteStore>,
-    /// Where sessions run.
+    /// The runtime of the sessions.
     runtime: Handle,
-    /// What opens sessions.
+    /// The owner of the sessions.
     owner: SessionOwner,
     /// Edit predictions; connected for the first request.
     predictions: Arc<OnceCell<EditorBackend>>,
@@ -94,6 +93,17 @@ impl WebBackend {
         EditorBackend::new(model, self.root.clone(), &loaded, &self.env)
     }
 
+    /// Refuses a folder in which the user has never started a session: a client must not choose `/` as its project.
+    async fn check_root(&self, root: &Path) -> Result<(), WebError> {
+        if root.starts_with(&self.root) || !self.store.list(Some(root.to_owned())).await?.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{} is not a project of this server", root.display());
+        let mut error = WebError::new(WebErrorKind::Forbidden, message);
+        error.hint = Some("start a session there with `hew` first".into());
+        Err(error)
+    }
+
     async fn open_session(self, target: WebTarget) -> Result<OpenedWebSession, WebError> {
         if self.owner == SessionOwner::FrontEnd {
             return Err(WebError::new(WebErrorKind::Busy, "the session is closing"));
@@ -102,6 +112,7 @@ impl WebBackend {
             WebTarget::New { root } => {
                 let root = root.unwrap_or_else(|| self.root.clone());
                 let found = crate::project::root(Some(&root), &self.env).map_err(web_error)?;
+                self.check_root(&found).await?;
                 (found, SessionTarget::New)
             }
             WebTarget::Stored(id) => {
@@ -185,6 +196,7 @@ impl WebSessions for WebBackend {
     fn list(&self, root: Option<PathBuf>) -> WebFuture<Vec<SessionMeta>> {
         let store = Arc::clone(&self.store);
         async move {
+            let root = root.map(|root| root.canonicalize().unwrap_or(root));
             let mut all = store.list(root).await?;
             all.retain(|meta| meta.parent.is_none());
             Ok(all)
@@ -332,19 +344,25 @@ impl WebSessions for WebBackend {
         .boxed()
     }
 
-    fn serve_acp(&self, stream: DuplexStream) -> BoxFuture<'static, ()> {
-        let (flags, env) = (self.flags.clone(), self.env.clone());
-        let wire = Handle::current();
-        let task = self.runtime.spawn(async move {
-            match AcpBackend::new(flags, env) {
-                Ok(backend) => {
-                    let (input, output) = tokio::io::split(stream);
-                    server::acp::serve(Arc::new(backend), &wire, input, output).await;
-                }
-                Err(failure) => tracing::warn!(error = failure.message, "an ACP client cannot be served"),
-            }
+    fn tool_kind(&self, tool: &str) -> tool::ToolKind {
+        toolbox::facts(tool).map_or(tool::ToolKind::Other, |facts| facts.kind)
+    }
+
+    fn ready(&self) -> WebFuture<()> {
+        let backend = self.clone();
+        let work = self.runtime.spawn(async move {
+            let loaded = backend
+                .flags
+                .load_config(&backend.root, &backend.env)
+                .map_err(web_error)?;
+            let ready = check_ready(&loaded.config, &backend.env).await;
+            ready.map_err(|error| WebError::invalid(error.to_string()))
         });
-        async move { drop(task.await) }.boxed()
+        async move {
+            let done = work.await;
+            done.map_err(|error| WebError::new(WebErrorKind::Failed, error.to_string()))?
+        }
+        .boxed()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the built binary costs besides its model: time, processor, memory and bytes written, against the scripted server.
+//! The cost of the built binary without its model: time, processor, memory and written bytes, with the scripted server.
 //!
 //! `cargo bench -p cli --bench process`. Medians over some runs. Machines are noisy: compare figures of one run only.
 

@@ -6,6 +6,7 @@ mod changes;
 mod code_search;
 mod command_files;
 mod eval;
+mod help_groups;
 mod history;
 mod ledger;
 mod login;
@@ -43,7 +44,7 @@ pub(crate) use tools::{ToolsArgs, ToolsCommand};
 
 use crate::exit;
 use crate::failure::Result;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -65,7 +66,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct GlobalArgs {
     /// Run in this folder instead of the current one
-    #[arg(short = 'C', long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    #[arg(short = 'C', long, global = true, overrides_with = "cwd", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     /// Set any configuration key for this run, such as `limits.steps=20`
     #[arg(long, global = true, value_name = "KEY=VALUE")]
@@ -423,6 +424,7 @@ pub(crate) enum KeysCommand {
         file: bool,
     },
     /// Remove a provider's key from the keyring and from the file
+    #[command(visible_alias = "rm", alias = "delete")]
     Remove {
         /// The provider
         provider: String,
@@ -491,29 +493,36 @@ impl SessionsListArgs {
 
 /// Parses the command line; prints `--help` itself.
 pub(crate) fn parse() -> Result<Cli> {
-    // Words that are not Unicode are for the parser alone, which knows what may be a path.
+    // Only the parser handles arguments that are not Unicode, because they can be paths.
     let Ok(arguments) = std::env::args_os()
         .skip(1)
         .map(OsString::into_string)
         .collect::<Result<Vec<_>, _>>()
     else {
-        return Ok(Cli::parse());
+        let parsed = try_parse_from(std::env::args_os());
+        return Ok(parsed.unwrap_or_else(|error| usage_error::exit(&error)));
     };
     parse_args(arguments.clone()).map_err(|error| {
-        // The rest is explained by the parser, which also answers `--help`.
-        usage_error::explain(&error, &arguments).unwrap_or_else(|| error.exit())
+        // The parser reports all other errors and prints `--help`.
+        usage_error::explain(&error, &arguments).unwrap_or_else(|| usage_error::exit(&error))
     })
 }
 
-/// Parses arguments. A task may be anywhere among the flags: it is the word that is no command.
+fn try_parse_from(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut matches = definition().try_get_matches_from(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut definition()))
+}
+
+/// Parses arguments. A task, which is an argument that is not a command, may be anywhere among the flags.
 pub(crate) fn parse_args(mut words: Vec<String>) -> Result<Cli, clap::Error> {
+    help_as_option(&mut words);
     command_first(&mut words);
     let mut task = Vec::new();
     loop {
         let mark = (!task.is_empty()).then(|| "--".to_owned());
         let name = std::iter::once("hew".to_owned());
         let all = name.chain(words.clone()).chain(mark).chain(task.clone());
-        let error = match Cli::try_parse_from(all) {
+        let error = match try_parse_from(all.map(OsString::from)) {
             Ok(mut hew) => {
                 hew.global.turn = hew.open.for_every_command();
                 return Ok(hew);
@@ -524,6 +533,16 @@ pub(crate) fn parse_args(mut words: Vec<String>) -> Result<Cli, clap::Error> {
             Some(at) => task.push(words.remove(at)),
             None => return Err(error),
         }
+    }
+}
+
+/// Replaces `help` before options by `--help`, because the help command accepts no options: `hew help -C . run` becomes
+/// `hew -C . run --help`.
+fn help_as_option(words: &mut Vec<String>) {
+    let is_option = |word: &String| word.starts_with('-') && !matches!(word.as_str(), "-h" | "--help");
+    if words.first().is_some_and(|word| word == "help") && words.iter().any(is_option) {
+        words.remove(0);
+        words.push("--help".to_owned());
     }
 }
 
@@ -557,7 +576,7 @@ fn command_first(words: &mut Vec<String>) {
 
 /// The clap definition, for the man page and completions.
 pub(crate) fn definition() -> clap::Command {
-    Cli::command()
+    help_groups::grouped(Cli::command())
 }
 
 #[cfg(test)]
@@ -607,6 +626,15 @@ mod tests {
                 }
             }
         }
+        for words in [
+            &["help", "-C", ".", "run"][..],
+            &["help", "run", "-C", "."],
+            &["help", "run"],
+        ] {
+            let error = parse_args(words.iter().map(ToString::to_string).collect()).unwrap_err();
+            assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{words:?}");
+            assert!(error.to_string().starts_with("Run a task"), "{words:?}: {error}");
+        }
         let run = |words: &[&str]| {
             format!(
                 "{:?}",
@@ -625,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn each_command_explains_itself() {
+    fn the_help_of_each_command_is_complete() {
         let mut texts = String::new();
         let mut definition = definition().term_width(100);
         definition.build();

@@ -3,6 +3,7 @@
 mod acp;
 mod agents;
 mod apply;
+mod attach;
 mod browser;
 mod canary;
 pub(crate) mod changes;
@@ -38,14 +39,10 @@ mod run;
 mod serve;
 mod session_search;
 mod sessions;
-mod signals;
 mod slash_commands;
 mod stats;
-mod structured_answer;
-mod terminal_answers;
 mod tools;
 mod trust;
-mod turn_driver;
 mod undo;
 
 use crate::args::{Cli, CliCommand, GlobalArgs, TurnArgs};
@@ -123,8 +120,8 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
         CliCommand::Models(args) => block_on(models::models(&args, global, env)),
         CliCommand::Tools(args) => block_on(tools::tools(&args, global, env)),
         CliCommand::Prompt { command } => block_on(prompt::prompt(&command, global, env)),
-        CliCommand::Search(args) => code_search::search(&args, global, env),
-        CliCommand::Index { command } => code_search::index(command.as_ref(), global, env),
+        CliCommand::Search(args) => block_on(code_search::search(&args, global, env)),
+        CliCommand::Index { command } => block_on(code_search::index(command.as_ref(), global, env)),
         CliCommand::Cost(args) => block_on(cost::cost(&args, global, env)),
         CliCommand::Eval(args) => block_on(eval::eval(*args, global, env)),
         CliCommand::Canary { command } => block_on(canary::canary(command, global, env)),
@@ -154,14 +151,18 @@ fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
     }
 }
 
-/// Runs a future to its end, on this thread: hew waits more than it computes.
+/// Runs a future on this thread, because hew mostly waits.
 fn block_on<'a>(work: impl Future<Output = Result<ExitStatus>> + 'a) -> Result<ExitStatus> {
     // Boxed, so that the runtime is instantiated once, not once per command.
     let work: Pin<Box<dyn Future<Output = Result<ExitStatus>> + 'a>> = Box::pin(work);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    // Signals are noticed between any two tasks, even if a server sends more than hew can process.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .event_interval(1)
+        .build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let exit = runtime.block_on(work);
-    // A tool that is still reading a huge file must not delay the exit.
+    // A tool that reads a huge file must not delay the exit.
     runtime.shutdown_background();
     exit
 }

@@ -1,4 +1,4 @@
-//! Tests that the documentation matches the program.
+//! Tests that the documentation matches the code.
 
 use crate::config;
 use crate::exit::{self, ExitStatus};

@@ -56,7 +56,7 @@ fn read_stdin() -> Result<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes);
-        // Whoever waited may have gone.
+        // The receiver may have been dropped.
         drop(done.send(read.map(|_| bytes)));
     });
     let read = match wait.recv_timeout(STDIN_NOTICE_DELAY) {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_piped_in_stands_in_a_block_of_its_own() {
+    fn piped_input_is_enclosed_in_a_block() {
         assert_eq!(
             join("explain", "line 1\nline 2"),
             "explain\n\n<stdin>\nline 1\nline 2\n</stdin>"

@@ -1,4 +1,4 @@
-//! hew as an agent for editors, driven by the official SDKs; every message is held against the protocol's published schema.
+//! hew as an agent for editors, used by the official SDKs; every message is checked against the protocol's published schema.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
@@ -11,31 +11,31 @@ use std::time::Duration;
 use testkit::{Hew, Output, Pace, ParsedRequest, Project, Script, Server, Turn, TurnOrder};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
-/// Other agents take their time to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Other agents start slowly on a busy machine.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(300);
 const HEW: &str = env!("CARGO_BIN_EXE_hew");
 
 fn python() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let named = std::env::var_os("HEW_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| root.join("../../.tools/python/bin/python"));
-    let able = std::process::Command::new(&python).args(["-c", "import acp"]).output();
-    let able = able.is_ok_and(|output| output.status.success());
-    if !able {
+    let has_sdk = std::process::Command::new(&python).args(["-c", "import acp"]).output();
+    let has_sdk = has_sdk.is_ok_and(|output| output.status.success());
+    if !has_sdk {
         eprintln!("skipped: no Python with the ACP SDK (set HEW_PYTHON, or run `cargo xtask ci`)");
     }
-    able.then_some(python)
+    has_sdk.then_some(python)
 }
 
 fn node_modules() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let named = std::env::var_os("HEW_NODE_MODULES").map(PathBuf::from);
     let modules = named.unwrap_or_else(|| root.join("../../.tools/node/node_modules"));
-    let there = modules.join("@agentclientprotocol/sdk").exists();
-    if !there {
+    let has_sdk = modules.join("@agentclientprotocol/sdk").exists();
+    if !has_sdk {
         eprintln!("skipped: no TypeScript SDK for ACP (set HEW_NODE_MODULES, or run `cargo xtask ci`)");
     }
-    there.then_some(modules)
+    has_sdk.then_some(modules)
 }
 
 fn peer(name: &str) -> PathBuf {
@@ -52,19 +52,19 @@ fn edit(from: &str, to: &str) -> Turn {
     Turn::calls("edit_file", json!({"path": "a.txt", "old_text": from, "new_text": to}))
 }
 
-/// What the model says in the whole task.
+/// The model's replies in the whole task.
 fn task() -> Script {
-    let todo = json!({"todos": [{"content": "mend it", "status": "in_progress"}]});
+    let todo = json!({"todos": [{"content": "fix it", "status": "in_progress"}]});
     Script::new()
         .order(TurnOrder::Sequence)
-        .turn(Turn::text("I will mend it.").thinking("Let me see.").call("todo", todo))
+        .turn(Turn::text("I will fix it.").thinking("Let me see.").call("todo", todo))
         .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
         .turn(edit("hello", "goodbye"))
         .turn(Turn::calls(
             "terminal",
             json!({"command": "echo the answer is $((6*7))"}),
         ))
-        .turn(Turn::text("It is mended."))
+        .turn(Turn::text("It is fixed."))
         .turn(Turn::calls("terminal", json!({"command": "sleep 600"})))
         .turn(edit("goodbye", "farewell"))
         .turn(Turn::text("Then not."))
@@ -74,15 +74,19 @@ fn task() -> Script {
         .turn(Turn::text("Yes."))
 }
 
-/// What an official client did with hew, and what was said on the wire.
-struct Driven {
+/// The result of an official client's run against hew.
+struct ClientRun {
     report: Value,
     project: Project,
     server: Server,
     hew: Hew,
 }
 
-async fn drive(script: Script, files: &[(&str, &str)], client: impl FnOnce(Hew, &Path, &Path) -> Hew) -> Driven {
+async fn run_client(
+    script: Script,
+    files: &[(&str, &str)],
+    client: impl FnOnce(Hew, &Path, &Path) -> Hew,
+) -> ClientRun {
     let server = Server::start(script).await.unwrap();
     let project = Project::new(files).unwrap();
     // Clients and hew itself share one home.
@@ -95,12 +99,12 @@ async fn drive(script: Script, files: &[(&str, &str)], client: impl FnOnce(Hew, 
         "title = false\neffort = 'high'\n[permissions]\nask = ['write(a.txt)']\n",
     );
     let log = base.home().join("wire.jsonl");
-    let client = client(base.clone(), &log, project.root()).timeout(PATIENCE);
+    let client = client(base.clone(), &log, project.root()).timeout(CLIENT_TIMEOUT);
     let output: Output = client.run().await.unwrap();
     assert_eq!(output.code(), Some(0), "{}\n{}", output.stdout, output.stderr);
     let report = serde_json::from_str(output.stdout.lines().last().unwrap_or_default()).expect(&output.stdout);
     wire::check(&log);
-    Driven {
+    ClientRun {
         report,
         project,
         server,
@@ -108,22 +112,22 @@ async fn drive(script: Script, files: &[(&str, &str)], client: impl FnOnce(Hew, 
     }
 }
 
-/// Updates of a kind, of one prompt.
-fn of<'a>(updates: &'a Value, kind: &str) -> Vec<&'a Value> {
+/// The updates of one kind among those of a prompt.
+fn updates_of<'a>(updates: &'a Value, kind: &str) -> Vec<&'a Value> {
     let updates = updates.as_array().unwrap().iter();
     updates.filter(|update| update["sessionUpdate"] == kind).collect()
 }
 
 fn texts(updates: &Value, kind: &str) -> String {
-    let chunks = of(updates, kind).into_iter();
+    let chunks = updates_of(updates, kind).into_iter();
     chunks.filter_map(|chunk| chunk["content"]["text"].as_str()).collect()
 }
 
-/// What must be true whichever client drove it.
-async fn whole_task(driven: &Driven) {
-    let Driven {
+/// Checks what is independent of the client.
+async fn check_whole_task(run: &ClientRun) {
+    let ClientRun {
         report, project, hew, ..
-    } = driven;
+    } = run;
     assert_eq!(report["agent"], "hew");
     assert_eq!(report["version"], 1);
     assert!(
@@ -137,19 +141,19 @@ async fn whole_task(driven: &Driven) {
     assert_eq!(stops, ["end_turn", "cancelled", "end_turn", "cancelled", "end_turn"]);
 
     let first = &prompts[0]["updates"];
-    assert_eq!(texts(first, "agent_message_chunk"), "I will mend it.It is mended.");
+    assert_eq!(texts(first, "agent_message_chunk"), "I will fix it.It is fixed.");
     assert!(texts(first, "agent_thought_chunk").contains("Let me see."));
-    assert_eq!(of(first, "plan")[0]["entries"][0]["content"], "mend it");
-    assert!(!of(first, "usage_update").is_empty());
-    assert!(!of(first, "available_commands_update").is_empty());
-    let kinds: Vec<&str> = of(first, "tool_call")
+    assert_eq!(updates_of(first, "plan")[0]["entries"][0]["content"], "fix it");
+    assert!(!updates_of(first, "usage_update").is_empty());
+    assert!(!updates_of(first, "available_commands_update").is_empty());
+    let kinds: Vec<&str> = updates_of(first, "tool_call")
         .iter()
         .filter_map(|call| call["kind"].as_str())
         .collect();
     assert_eq!(kinds, ["think", "read", "edit", "execute"]);
     let all = first.to_string();
     assert!(all.contains("the answer is 42"), "{all}");
-    let done = of(first, "tool_call_update").into_iter();
+    let done = updates_of(first, "tool_call_update").into_iter();
     let done: Vec<&Value> = done.filter(|update| update["status"] == "completed").collect();
     assert_eq!(done.len(), 4, "{all}");
     let diff = &done[2]["content"][0];
@@ -178,14 +182,14 @@ async fn whole_task(driven: &Driven) {
         (&json!("diff"), &json!("goodbye\n")),
         "{shown}"
     );
-    let refused = of(&prompts[2]["updates"], "tool_call_update").into_iter();
+    let refused = updates_of(&prompts[2]["updates"], "tool_call_update").into_iter();
     assert_eq!(refused.filter(|update| update["status"] == "failed").count(), 1);
     assert!(project.read("a.txt").unwrap().starts_with("goodbye\n"));
 
     let replayed = &report["replayed"];
-    assert!(texts(replayed, "user_message_chunk").starts_with("Mend it."));
-    assert!(texts(replayed, "agent_message_chunk").starts_with("I will mend it.It is mended."));
-    assert_eq!(of(replayed, "tool_call").len(), 7);
+    assert!(texts(replayed, "user_message_chunk").starts_with("Fix it."));
+    assert!(texts(replayed, "agent_message_chunk").starts_with("I will fix it.It is fixed."));
+    assert_eq!(updates_of(replayed, "tool_call").len(), 7);
     assert!(replayed.to_string().contains("\"oldText\""));
     assert_eq!(report["listed"][0], report["session"]);
     assert_eq!(report["both"], json!(["end_turn", "end_turn"]));
@@ -203,20 +207,20 @@ async fn whole_task(driven: &Driven) {
 async fn the_official_python_client_drives_a_whole_task() {
     let Some(python) = python() else { return };
     let files = [("a.txt", "hello\n"), ("b.txt", "see b\n")];
-    let driven = drive(task(), &files, |base, log, root| {
-        wired(base, log, root, &python).args(["-m", MODEL])
+    let run = run_client(task(), &files, |base, log, root| {
+        recorded_client(base, log, root, &python).args(["-m", MODEL])
     })
     .await;
-    whole_task(&driven).await;
-    let report = &driven.report;
-    // The editor's buffer was read, and what was written went through it.
+    check_whole_task(&run).await;
+    let report = &run.report;
+    // Files are read from and written through the editor's buffers.
     assert!(report["read"].as_array().unwrap().contains(&json!("a.txt")));
     assert_eq!(report["wrote"], json!(["a.txt"]));
-    assert_eq!(driven.project.read("a.txt").unwrap(), "goodbye\nnot saved yet\n");
-    let said = driven.server.main_requests()[2].json().to_string();
-    assert!(said.contains("not saved yet"), "{said}");
-    assert!(said.contains("see b"), "what a link names is laid out for the model");
-    assert!(said.contains("image/png"));
+    assert_eq!(run.project.read("a.txt").unwrap(), "goodbye\nnot saved yet\n");
+    let body = run.server.main_requests()[2].json().to_string();
+    assert!(body.contains("not saved yet"), "{body}");
+    assert!(body.contains("see b"), "the content of a link is included");
+    assert!(body.contains("image/png"));
 }
 
 #[tokio::test]
@@ -225,7 +229,7 @@ async fn the_official_typescript_client_drives_a_whole_task() {
         return;
     };
     let files = [("a.txt", "hello\n"), ("b.txt", "see b\n")];
-    let driven = drive(task(), &files, |base, log, root| {
+    let run = run_client(task(), &files, |base, log, root| {
         let client = base.arg("node").arg(peer("client.mjs")).arg(modules).arg(root);
         client
             .arg(&python)
@@ -234,55 +238,55 @@ async fn the_official_typescript_client_drives_a_whole_task() {
             .args([HEW, "acp", "-m", MODEL])
     })
     .await;
-    whole_task(&driven).await;
-    let said = driven.server.main_requests()[0].json().to_string();
-    assert!(said.contains("embedded words") && !said.contains("see b"), "{said}");
+    check_whole_task(&run).await;
+    let body = run.server.main_requests()[0].json().to_string();
+    assert!(body.contains("embedded words") && !body.contains("see b"), "{body}");
 }
 
-/// The Python client, with a tap on the wire.
-fn wired(client: Hew, log: &Path, root: &Path, python: &Path) -> Hew {
+/// The Python client, with a program that records the messages.
+fn recorded_client(client: Hew, log: &Path, root: &Path, python: &Path) -> Hew {
     let client = client.arg(python).arg(peer("client.py")).arg(root);
     client.arg(python).arg(peer("tap.py")).arg(log).args([HEW, "acp"])
 }
 
 #[tokio::test]
-async fn commands_that_nothing_confines_run_in_the_editor_and_its_mcp_servers_are_there() {
+async fn unconfined_commands_run_in_the_editors_terminal_and_its_mcp_servers_are_available() {
     let Some(python) = python() else { return };
     let odd = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/misbehaving.py");
     let script = Script::new()
         .turn(Turn::calls(
             "terminal",
-            json!({"command": "echo seen by the person; exit 3"}),
+            json!({"command": "echo visible to the user; exit 3"}),
         ))
         .turn(Turn::calls("find_tools", json!({"query": "plain first"})))
         .turn(Turn::calls("call_tool", json!({"name": "first", "input": {}})))
         .turn(Turn::text("Done."));
-    let driven = drive(script, &[("a.txt", "")], |base, log, root| {
+    let run = run_client(script, &[("a.txt", "")], |base, log, root| {
         let client = base.env("TERMINALS", "yes").env("MCP", odd.canonicalize().unwrap());
-        wired(client, log, root, &python).args(["-m", MODEL, "--permission", "full"])
+        recorded_client(client, log, root, &python).args(["-m", MODEL, "--permission", "full"])
     })
     .await;
-    let report = &driven.report;
-    assert_eq!(report["ran"], json!([["sh", "-c", "echo seen by the person; exit 3"]]));
+    let report = &run.report;
+    assert_eq!(report["ran"], json!([["sh", "-c", "echo visible to the user; exit 3"]]));
     let updates = &report["prompts"][0]["updates"];
-    let shown = of(updates, "tool_call_update").into_iter();
+    let shown = updates_of(updates, "tool_call_update").into_iter();
     assert!(
         shown
             .into_iter()
             .any(|update| update["content"][0]["type"] == "terminal"),
         "{updates}"
     );
-    let seen = driven.server.main_requests().last().unwrap().parsed().unwrap();
+    let seen = run.server.main_requests().last().unwrap().parsed().unwrap();
     let results: Vec<String> = seen.results().map(|result| result.text.clone()).collect();
     assert!(
-        results[0].starts_with("seen by the person\n[exit code 3"),
+        results[0].starts_with("visible to the user\n[exit code 3"),
         "{results:?}"
     );
     assert!(results[2].starts_with("plain did first"), "{results:?}");
 }
 
 #[tokio::test]
-async fn a_prompt_during_a_turn_steers_it_and_edits_are_shown_while_they_are_written() {
+async fn a_prompt_during_a_turn_steers_it_and_streaming_edits_are_reported() {
     let Some(python) = python() else { return };
     let script = Script::dynamic(|seen| {
         let is_steered = seen
@@ -302,16 +306,16 @@ async fn a_prompt_during_a_turn_steers_it_and_edits_are_shown_while_they_are_wri
         }
     });
     let files = [("a.txt", "one\ntwo\nthree\nfour\nfive\n"), ("b.txt", "see b\n")];
-    let driven = drive(script, &files, |base, log, root| {
+    let run = run_client(script, &files, |base, log, root| {
         configure(base.home(), "title = false\n");
-        wired(base.env("STEER", "yes"), log, root, &python).args(["-m", MODEL])
+        recorded_client(base.env("STEER", "yes"), log, root, &python).args(["-m", MODEL])
     })
     .await;
-    let (report, root) = (&driven.report, driven.project.root());
+    let (report, root) = (&run.report, run.project.root());
     assert_eq!(report["stops"], json!(["end_turn", "end_turn"]));
-    assert!(driven.project.read("a.txt").unwrap().contains("fuenf und mehr"));
+    assert!(run.project.read("a.txt").unwrap().contains("fuenf und mehr"));
 
-    let seen = driven.server.main_requests().last().unwrap().parsed().unwrap();
+    let seen = run.server.main_requests().last().unwrap().parsed().unwrap();
     let prompt = &seen.messages[0].text;
     assert!(
         prompt.starts_with("@b.txt please\n") && prompt.contains("see b"),
@@ -334,22 +338,22 @@ async fn a_prompt_during_a_turn_steers_it_and_edits_are_shown_while_they_are_wri
     );
 
     let updates = &report["updates"];
-    let edit = of(updates, "tool_call")
+    let edit = updates_of(updates, "tool_call")
         .into_iter()
         .find(|call| call["kind"] == "edit")
         .unwrap();
     let id = &edit["toolCallId"];
-    let own: Vec<&Value> = of(updates, "tool_call_update")
+    let edit_updates: Vec<&Value> = updates_of(updates, "tool_call_update")
         .into_iter()
         .filter(|update| update["toolCallId"] == *id)
         .collect();
-    let place = json!([{"path": root.join("a.txt"), "line": 3}]);
-    let lengths: Vec<usize> = own
+    let locations = json!([{"path": root.join("a.txt"), "line": 3}]);
+    let lengths: Vec<usize> = edit_updates
         .iter()
         .take_while(|update| update["status"] != "completed")
         .filter(|update| update["content"][0]["type"] == "diff")
         .map(|update| {
-            assert_eq!(update["locations"], place, "{update}");
+            assert_eq!(update["locations"], locations, "{update}");
             update["content"][0]["newText"].as_str().unwrap().len()
         })
         .collect();
@@ -357,12 +361,15 @@ async fn a_prompt_during_a_turn_steers_it_and_edits_are_shown_while_they_are_wri
         lengths.len() > 1 && lengths.is_sorted() && lengths[0] < *lengths.last().unwrap(),
         "{lengths:?}"
     );
-    let done = own.iter().find(|update| update["status"] == "completed").unwrap();
-    assert_eq!(done["locations"], place, "{done}");
+    let done = edit_updates
+        .iter()
+        .find(|update| update["status"] == "completed")
+        .unwrap();
+    assert_eq!(done["locations"], locations, "{done}");
 }
 
 #[tokio::test]
-async fn a_session_survives_that_its_agent_is_killed() {
+async fn a_session_can_be_resumed_after_its_agent_was_killed() {
     let Some(python) = python() else { return };
     let script = Script::new()
         .turn(Turn::calls("terminal", json!({"command": "sleep 600"})))
@@ -385,7 +392,7 @@ async fn a_session_survives_that_its_agent_is_killed() {
 }
 
 #[tokio::test]
-async fn nonsense_is_answered_and_the_end_of_input_is_the_end() {
+async fn invalid_messages_get_errors_and_hew_exits_at_the_end_of_input() {
     let server = Server::start(Script::new().turn(Turn::text("Hi."))).await.unwrap();
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let root = project.root().display().to_string();
@@ -404,7 +411,7 @@ async fn nonsense_is_answered_and_the_end_of_input_is_the_end() {
             "session/load",
             json!({"sessionId": "0192f0c0-0000-7000-8000-000000000000", "cwd": root, "mcpServers": []}),
         ),
-        json!({"jsonrpc": "2.0", "method": "nobody/knows/this"}).to_string(),
+        json!({"jsonrpc": "2.0", "method": "no/such/notification"}).to_string(),
         request(5, "session/new", json!({"cwd": root, "mcpServers": []})),
     ];
     let hew = Hew::new(HEW).unwrap().with_server(&server).current_dir(project.root());
@@ -428,14 +435,14 @@ async fn nonsense_is_answered_and_the_end_of_input_is_the_end() {
             .map(|answer| answer["error"]["code"].clone())
             .expect(&output.stdout)
     };
-    let unread: Vec<&Value> = answers
+    let without_id: Vec<&Value> = answers
         .iter()
         .filter(|answer| answer["id"].is_null())
         .map(|it| &it["error"]["code"])
         .collect();
     assert!(
-        unread.contains(&&json!(-32700)) && unread.contains(&&json!(-32600)),
-        "{unread:?}"
+        without_id.contains(&&json!(-32700)) && without_id.contains(&&json!(-32600)),
+        "{without_id:?}"
     );
     let version = answers.iter().find(|answer| answer["id"] == 1).unwrap();
     assert_eq!(version["result"]["protocolVersion"], 1);
@@ -444,7 +451,7 @@ async fn nonsense_is_answered_and_the_end_of_input_is_the_end() {
 }
 
 #[tokio::test]
-async fn without_a_key_the_editor_is_told_to_log_in() {
+async fn without_a_key_a_new_session_fails_with_authentication_required() {
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let line = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new",
         "params": {"cwd": project.root(), "mcpServers": []}});
@@ -459,8 +466,8 @@ async fn without_a_key_the_editor_is_told_to_log_in() {
     assert_eq!(answer["error"]["code"], -32000, "{answer}");
 }
 
-/// Runs hew with other agents configured, and what the model of the main session read in the end.
-async fn handed(
+/// Runs hew with other agents configured; returns the project, the results of the main session's calls and hew.
+async fn run_with_agents(
     script: Script,
     files: &[(&str, &str)],
     config: impl FnOnce(&Hew, &Path) -> String,
@@ -472,7 +479,7 @@ async fn handed(
     let output = hew
         .clone()
         .args(["run", "--json", "-m", MODEL, "go"])
-        .timeout(PATIENCE)
+        .timeout(CLIENT_TIMEOUT)
         .run()
         .await
         .unwrap();
@@ -484,12 +491,12 @@ async fn handed(
         .filter(is_main)
         .last()
         .unwrap();
-    assert!(last.offers("new_task"), "it is listed where agents are configured");
+    assert!(last.offers("new_task"), "`new_task` is listed if agents are configured");
     let results = last.results().map(|result| result.text.clone()).collect();
     (project, results, hew)
 }
 
-/// Whether this is a request of the session that hands work on.
+/// Whether this is a request of the session that delegates.
 fn is_main(seen: &ParsedRequest) -> bool {
     seen.messages
         .first()
@@ -497,7 +504,7 @@ fn is_main(seen: &ParsedRequest) -> bool {
 }
 
 #[tokio::test]
-async fn hew_hands_work_to_another_hew() {
+async fn hew_delegates_to_another_hew() {
     let Some(python) = python() else { return };
     let script = Script::dynamic(|seen| match (is_main(seen), seen.results().count()) {
         (true, 0) => Turn::calls(
@@ -509,15 +516,15 @@ async fn hew_hands_work_to_another_hew() {
         (false, 1) => Turn::calls("terminal", json!({"command": "echo it runs"})),
         (false, _) => Turn::text("I wrote b.txt."),
     });
-    let (project, results, hew) = handed(script, &[("a.txt", "")], |hew, _| {
+    let (project, results, hew) = run_with_agents(script, &[("a.txt", "")], |hew, _| {
         let log = hew.home().join("wire.jsonl");
-        // The other one is asked about nothing by its own rules, and has its keys from us.
-        let words = [peer("tap.py").display().to_string(), log.display().to_string(), HEW.into(), "acp".into(), "-m".into(), MODEL.into()];
-        let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        // The other process needs no approval and gets its keys from this one.
+        let arguments = [peer("tap.py").display().to_string(), log.display().to_string(), HEW.into(), "acp".into(), "-m".into(), MODEL.into()];
+        let arguments: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
         format!(
             "title = false\n[approval]\nsubtasks = 'allow'\n[agents.other]\ncommand = '{}'\nargs = [{}]\nenv = {{ {KEYS} }}\n",
             python.display(),
-            words.join(", "),
+            arguments.join(", "),
         )
     })
     .await;
@@ -533,7 +540,7 @@ const KEYS: &str = "ANTHROPIC_API_KEY = '${env:ANTHROPIC_API_KEY}', ANTHROPIC_BA
     GEMINI_API_KEY = '${env:GEMINI_API_KEY}', GOOGLE_GEMINI_BASE_URL = '${env:GOOGLE_GEMINI_BASE_URL}'";
 
 #[tokio::test]
-async fn hew_hands_work_to_gemini_cli() {
+async fn hew_delegates_to_gemini_cli() {
     let Some(modules) = node_modules() else { return };
     let gemini = modules.join("@google/gemini-cli/bundle/gemini.js");
     if !gemini.exists() {
@@ -555,7 +562,7 @@ async fn hew_hands_work_to_gemini_cli() {
             (false, _) => Turn::text("I wrote a.txt."),
         }
     });
-    let (project, results, _) = handed(script.lenient(), &[("a.txt", "nothing yet\n")], |hew, _| {
+    let (project, results, _) = run_with_agents(script.lenient(), &[("a.txt", "nothing yet\n")], |hew, _| {
         let settings = json!({"general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
             "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}});
         std::fs::create_dir_all(hew.home().join(".gemini")).unwrap();
@@ -572,11 +579,11 @@ async fn hew_hands_work_to_gemini_cli() {
 }
 
 #[tokio::test]
-async fn an_agent_that_cannot_be_used_costs_an_answer_and_not_the_turn() {
+async fn an_agent_that_cannot_start_fails_the_call_and_not_the_turn() {
     let script = Script::new()
         .turn(Turn::calls("new_task", json!({"prompt": "Do it.", "mode": "broken"})))
         .turn(Turn::text("Then I do it myself."));
-    let (_, results, _) = handed(script, &[("a.txt", "")], |_, _| {
+    let (_, results, _) = run_with_agents(script, &[("a.txt", "")], |_, _| {
         "title = false\n[approval]\nsubtasks = 'allow'\n[agents.broken]\ncommand = 'false'\n".into()
     })
     .await;
@@ -588,10 +595,13 @@ async fn an_agent_that_cannot_be_used_costs_an_answer_and_not_the_turn() {
     configure(hew.home(), "[agents.broken]\ncommand = 'false'\n");
     let tested = hew.clone().args(["agents", "test", "--json"]).run().await.unwrap();
     assert_eq!(tested.code(), Some(1));
-    let told: Value = serde_json::from_str(&tested.stdout).unwrap();
+    let report: Value = serde_json::from_str(&tested.stdout).unwrap();
     assert!(
-        told[0]["error"].as_str().unwrap().starts_with("it exited unexpectedly"),
-        "{told}"
+        report[0]["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("it exited unexpectedly"),
+        "{report}"
     );
     let listed = hew.args(["agents", "list"]).run().await.unwrap();
     assert_eq!(listed.stdout, "broken  false\n");

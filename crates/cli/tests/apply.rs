@@ -20,7 +20,7 @@ const PATCH: &str =
     "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+zwei\n*** Add File: new/b.txt\n+hello\n*** End Patch\n";
 
 #[tokio::test]
-async fn edits_of_several_files_are_carried_out_together_or_not_at_all() {
+async fn edits_of_several_files_are_applied_completely_or_not_at_all() {
     let project = Project::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
     let output = apply(&project, PATCH, &[]).await;
     assert_eq!(output.code(), Some(0), "{output:?}");
@@ -54,17 +54,17 @@ async fn a_dry_run_checks_everything_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn json_says_where_each_edit_went_or_why_it_did_not() {
+async fn json_output_has_the_location_of_each_edit_or_the_reason_of_its_refusal() {
     let project = Project::new(&[("a.txt", "one\n  two\nthree\n")]).unwrap();
     let edit = "<<<<<<< SEARCH\ntwo\nthree\n=======\nzwei\nthree\n>>>>>>> REPLACE\n";
     let output = apply(&project, edit, &["--file", "a.txt", "--json"]).await;
-    let told: Value = serde_json::from_str(&output.stdout).unwrap();
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(
-        (&told["applied"], &told["format"]),
+        (&report["applied"], &report["format"]),
         (&Value::Bool(true), &Value::from("search-replace"))
     );
-    assert_eq!(told["edits"][0]["path"], "a.txt");
-    assert_eq!(told["edits"][0]["first_line"], 2);
+    assert_eq!(report["edits"][0]["path"], "a.txt");
+    assert_eq!(report["edits"][0]["first_line"], 2);
     assert_eq!(project.read("a.txt").unwrap(), "one\n  zwei\nthree\n");
 
     let output = apply(
@@ -74,17 +74,17 @@ async fn json_says_where_each_edit_went_or_why_it_did_not() {
     )
     .await;
     assert_eq!(output.code(), Some(1));
-    let told: Value = serde_json::from_str(&output.stdout).unwrap();
-    assert_eq!(told["applied"], false);
-    assert_eq!(told["edits"][0]["edit"], 1);
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(report["applied"], false);
+    assert_eq!(report["edits"][0]["edit"], 1);
     assert!(
-        told["edits"][0]["why"].as_str().unwrap().contains("not in the file"),
-        "{told}"
+        report["edits"][0]["why"].as_str().unwrap().contains("not in the file"),
+        "{report}"
     );
 }
 
 #[tokio::test]
-async fn nothing_outside_the_root_is_touched() {
+async fn nothing_outside_the_root_is_changed() {
     let outside = Project::new(&[("secret.txt", "one\ntwo\nthree\n")]).unwrap();
     let project = Project::new(&[("a.txt", "x\n")]).unwrap();
     std::os::unix::fs::symlink(outside.root(), project.path("link")).unwrap();
@@ -101,7 +101,7 @@ async fn nothing_outside_the_root_is_touched() {
 }
 
 #[tokio::test]
-async fn bad_input_is_named() {
+async fn invalid_input_is_reported() {
     let project = Project::new(&[("a.txt", "one\n")]).unwrap();
     let output = apply(&project, "please change it", &[]).await;
     assert_eq!(output.code(), Some(1));
@@ -124,9 +124,9 @@ async fn bad_input_is_named() {
         output.stderr
     );
     let output = apply(&project, block, &["--json"]).await;
-    let told: Value = serde_json::from_str(&output.stdout).unwrap();
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(
-        (&told["applied"], &told["format"]),
+        (&report["applied"], &report["format"]),
         (&false.into(), &"search-replace".into())
     );
     let output = apply(&project, " \n", &[]).await;

@@ -1,4 +1,4 @@
-//! Bad input: each mistake gets a clear sentence, a hint and a non-zero exit, and nothing is lost.
+//! Invalid input: each error has a message, a hint and a non-zero exit code, and no data is lost.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -10,20 +10,20 @@ fn hew() -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap()
 }
 
-/// Asserts what is said on stderr, and that nothing is printed.
+/// Checks the exit code, and that stderr contains an error message and a hint.
 fn check(output: &Output, code: i32, what: &str, hint: &str) {
-    let said = &output.stderr;
-    assert_eq!(output.code(), Some(code), "{said}");
-    assert!(said.contains(what), "{what:?} is not in {said}");
+    let stderr = &output.stderr;
+    assert_eq!(output.code(), Some(code), "{stderr}");
+    assert!(stderr.contains(what), "{what:?} is not in {stderr}");
     assert!(
-        said.lines().any(|line| line.contains(hint)),
-        "{hint:?} is not in {said}"
+        stderr.lines().any(|line| line.contains(hint)),
+        "{hint:?} is not in {stderr}"
     );
-    assert!(!said.contains("panicked"), "{said}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
 #[tokio::test]
-async fn an_unknown_model_gets_the_nearest_names() {
+async fn the_nearest_names_are_suggested_for_an_unknown_model() {
     let output = hew()
         .args(["run", "-m", "anthropic/claude-sonet-4-6", "x"])
         .run()
@@ -38,7 +38,7 @@ async fn an_unknown_model_gets_the_nearest_names() {
 }
 
 #[tokio::test]
-async fn a_missing_key_says_where_one_could_come_from() {
+async fn the_hint_for_a_missing_key_names_its_sources() {
     let output = hew()
         .args(["run", "-m", "anthropic/claude-sonnet-4-6", "x"])
         .run()
@@ -63,7 +63,7 @@ async fn a_missing_key_says_where_one_could_come_from() {
 }
 
 #[tokio::test]
-async fn mistakes_in_the_configuration_are_named_with_file_and_line() {
+async fn errors_in_the_configuration_are_reported_with_file_and_line() {
     for (text, what, hint) in [
         (
             "model = 'a/b'\n\nmodle = 1\n",
@@ -96,18 +96,18 @@ async fn mistakes_in_the_configuration_are_named_with_file_and_line() {
 }
 
 #[tokio::test]
-async fn an_unknown_flag_gets_the_nearest_one() {
+async fn the_nearest_flag_is_suggested_for_an_unknown_one() {
     let output = hew().args(["run", "--modle", "x"]).run().await.unwrap();
     check(
         &output,
         2,
         "unexpected argument '--modle'",
-        "a similar argument exists: '--mode'",
+        "hint: did you mean `--model`?",
     );
 }
 
 #[tokio::test]
-async fn a_project_that_does_not_exist_is_named() {
+async fn a_missing_project_is_reported() {
     let output = hew().args(["run", "-C", "/no/such/project", "x"]).run().await.unwrap();
     check(
         &output,
@@ -118,10 +118,10 @@ async fn a_project_that_does_not_exist_is_named() {
 }
 
 #[tokio::test]
-async fn a_data_folder_that_cannot_be_written_is_named() {
+async fn a_data_folder_that_is_not_writable_is_reported() {
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
     let hew = hew().with_server(&server);
-    // A file where the folder should be stops even a superuser, for whom permissions do not count.
+    // A file in place of the folder is an obstacle for the superuser too, whom permissions do not stop.
     let data = hew.home().join("taken");
     fs::write(&data, "").unwrap();
     let output = hew
@@ -131,19 +131,22 @@ async fn a_data_folder_that_cannot_be_written_is_named() {
         .await
         .unwrap();
     check(&output, 1, "error: cannot use the session database", "HEW_DATA_DIR");
-    assert!(server.requests().is_empty(), "nothing is asked before it can be kept");
+    assert!(
+        server.requests().is_empty(),
+        "no request is sent before the session can be stored"
+    );
 }
 
 #[tokio::test]
-async fn a_read_only_home_is_named() {
+async fn a_read_only_home_is_reported() {
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
     let hew = hew().with_server(&server);
     let home = hew.home().join("locked");
     fs::create_dir(&home).unwrap();
-    // Permissions do not count for a superuser, who may mount a file system that nobody can write to instead.
+    // Permissions do not stop the superuser, who mounts a read-only file system instead.
     fs::set_permissions(&home, Permissions::from_mode(0o555)).unwrap();
     let binary = env!("CARGO_BIN_EXE_hew");
-    let story = format!(
+    let command = format!(
         "mount -t tmpfs -o ro none {}; {binary} run -m gpt-5.5 x",
         home.display()
     );
@@ -156,25 +159,28 @@ async fn a_read_only_home_is_named() {
     let data = home.join("data");
     let mut output = shell("/usr/bin/unshare")
         .env("HEW_DATA_DIR", &data)
-        .args(["-rm", "sh", "-c", &story])
+        .args(["-rm", "sh", "-c", &command])
         .run()
         .await
         .unwrap();
     if output.stderr.contains("unshare") {
         output = shell("/bin/sh")
             .env("HEW_DATA_DIR", &data)
-            .args(["-c", &story])
+            .args(["-c", &command])
             .run()
             .await
             .unwrap();
     }
     fs::set_permissions(&home, Permissions::from_mode(0o755)).unwrap();
     check(&output, 1, "error: cannot use the session database", "HEW_DATA_DIR");
-    assert!(server.requests().is_empty(), "nothing is asked before it can be kept");
+    assert!(
+        server.requests().is_empty(),
+        "no request is sent before the session can be stored"
+    );
 }
 
 #[tokio::test]
-async fn a_damaged_database_is_named_and_left_alone() {
+async fn a_damaged_database_is_reported_and_left_unchanged() {
     let server = Server::start(Script::new().turn(Turn::text("ok")).turn(Turn::text("ok")))
         .await
         .unwrap();
@@ -202,7 +208,7 @@ async fn a_damaged_database_is_named_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again() {
+async fn a_full_disk_is_reported_and_the_session_can_be_resumed_when_space_is_free() {
     let server = Server::start(
         Script::new()
             .turn(Turn::text("word ".repeat(200_000)))
@@ -214,13 +220,13 @@ async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again(
     let hew = hew().with_server(&server).current_dir(project.root());
     let data = hew.home().join("small");
     fs::create_dir(&data).unwrap();
-    // A disk of its own needs a namespace of its own, which not every system gives.
+    // A separate disk needs a mount namespace, which is not available on every system.
     let binary = env!("CARGO_BIN_EXE_hew");
     let disk = format!(
         "mount -t tmpfs -o size=300k none {0} && echo mounted && export HEW_DATA_DIR={0}",
         data.display()
     );
-    let story = format!(
+    let command = format!(
         "{disk} && {binary} run -m gpt-5.5 x; echo code=$?; {binary} sessions list; mount -o remount,size=30m {} && echo remounted && {binary} resume",
         data.display()
     );
@@ -230,7 +236,7 @@ async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again(
         .current_dir(project.root());
     let output = shell
         .env("PATH", "/usr/bin:/bin")
-        .args(["-rm", "sh", "-c", &story])
+        .args(["-rm", "sh", "-c", &command])
         .run()
         .await
         .unwrap();
@@ -245,7 +251,7 @@ async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again(
     );
     assert!(
         output.stdout.contains("TITLE"),
-        "the session is there: {}{}",
+        "the session is listed: {}{}",
         output.stdout,
         output.stderr
     );
@@ -254,7 +260,7 @@ async fn a_full_disk_is_named_and_the_session_goes_on_when_there_is_space_again(
 }
 
 #[tokio::test]
-async fn a_session_that_does_not_exist_is_named() {
+async fn a_missing_session_is_reported() {
     for args in [["resume", "0123abcd"], ["sessions", "show"]] {
         let output = hew().args(args).run().await.unwrap();
         check(&output, 2, "error: there is no session", "hew sessions list");
@@ -262,7 +268,7 @@ async fn a_session_that_does_not_exist_is_named() {
 }
 
 #[tokio::test]
-async fn nothing_to_do_is_said() {
+async fn a_missing_task_is_reported() {
     let output = hew().args(["run", "-m", "gpt-5.5"]).run().await.unwrap();
     check(&output, 2, "error: there is no task", "hint: describe it");
     let output = hew().run().await.unwrap();
@@ -270,7 +276,7 @@ async fn nothing_to_do_is_said() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_none_is_named_before_anything_is_asked() {
+async fn an_invalid_schema_is_reported_before_the_first_request() {
     let hew = hew();
     let file = hew.home().join("s.json");
     fs::write(&file, "{\"type\": 7}").unwrap();
@@ -285,7 +291,7 @@ async fn a_schema_that_is_none_is_named_before_anything_is_asked() {
 }
 
 #[tokio::test]
-async fn limits_and_addresses_that_make_no_sense_are_refused() {
+async fn invalid_limits_and_addresses_are_rejected() {
     for (args, what) in [
         (
             ["run", "--max-cost", "0", "x"],
@@ -333,7 +339,7 @@ async fn limits_and_addresses_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
-async fn a_key_that_does_not_exist_gets_the_nearest_and_one_that_is_not_set_is_named() {
+async fn the_nearest_key_is_suggested_for_an_unknown_one_and_an_unset_one_is_reported() {
     for command in ["get", "unset"] {
         let output = hew().args(["config", command, "limits.stps"]).run().await.unwrap();
         check(
@@ -350,12 +356,12 @@ async fn a_key_that_does_not_exist_gets_the_nearest_and_one_that_is_not_set_is_n
 }
 
 #[tokio::test]
-async fn a_task_without_a_command_gets_the_command() {
+async fn the_command_is_suggested_for_a_task_without_one() {
     for (args, hint) in [
         (&["fix it"][..], "hint: describe a task: hew run \"fix it\""),
         (&["print $HOME's size"], "hew run 'print $HOME'\\''s size'"),
         (&["-p", "fix it"], "hint: to run a task: hew \"…\""),
-        (&["exec", "fix it"], "hint: to run a task: hew \"…\""),
+        (&["exec", "fix it"], "hint: `hew run \"…\"` works without the screen"),
         (&["sesions"], "did you mean `hew sessions`?"),
     ] {
         check(&hew().args(args).run().await.unwrap(), 2, "error: ", hint);
@@ -363,7 +369,7 @@ async fn a_task_without_a_command_gets_the_command() {
 }
 
 #[tokio::test]
-async fn a_relative_home_and_a_project_file_that_is_not_text_are_named() {
+async fn a_relative_home_and_a_binary_project_file_are_reported() {
     let output = hew()
         .env("HOME", "home")
         .env("HEW_DATA_DIR", "")
@@ -387,7 +393,7 @@ async fn a_relative_home_and_a_project_file_that_is_not_text_are_named() {
 }
 
 #[tokio::test]
-async fn a_key_with_a_line_break_is_named_and_not_shown() {
+async fn a_key_with_a_line_break_is_reported_and_not_printed() {
     let output = hew()
         .env("ANTHROPIC_API_KEY", "sk-one\nsk-two")
         .args(["run", "-m", "anthropic/claude-sonnet-4-6", "x"])
@@ -404,7 +410,7 @@ async fn a_key_with_a_line_break_is_named_and_not_shown() {
 }
 
 #[tokio::test]
-async fn the_home_folder_as_the_project_is_warned_of() {
+async fn a_warning_is_printed_if_the_project_is_the_home_folder() {
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
     let hew = hew().with_server(&server);
     let home = hew.home().to_path_buf();
@@ -424,7 +430,7 @@ async fn the_home_folder_as_the_project_is_warned_of() {
 }
 
 #[tokio::test]
-async fn without_a_keyring_no_key_is_asked_for() {
+async fn without_a_keyring_storing_a_key_fails_without_a_prompt() {
     let output = hew()
         .env("PATH", "/nowhere")
         .args(["keys", "set", "anthropic"])
@@ -440,7 +446,7 @@ async fn without_a_keyring_no_key_is_asked_for() {
 }
 
 #[tokio::test]
-async fn the_doctor_names_everything_that_would_be_complained_about_later() {
+async fn the_doctor_reports_every_problem_of_the_configuration() {
     let hew = hew();
     let file = hew.home().join("config.toml");
     let text = "[keys]\nsesions = [\"ctrl+s\"]\nmodels = [\"foo+q\"]\n[tui]\ntheme = \"nope\"\n\
@@ -464,7 +470,7 @@ async fn the_doctor_names_everything_that_would_be_complained_about_later() {
     fs::remove_file(&file).unwrap();
     let output = hew.clone().args(["doctor", "--offline"]).run().await.unwrap();
     assert!(output.stdout.contains("HEW_CONFIG names "), "{}", output.stdout);
-    // A file where the folder should be stops even a superuser, for whom permissions do not count.
+    // A file in place of the folder is an obstacle for the superuser too, whom permissions do not stop.
     let data = hew.home().join("taken");
     fs::write(&data, "").unwrap();
     let hew = hew.env("HEW_DATA_DIR", data.join("below"));

@@ -72,7 +72,7 @@ async fn a_recorded_task_is_rerun_from_its_start_and_compared_with_the_baseline(
     let same = run(&["canary", "run", "-n", "2", "-j", "3"]).await.unwrap();
     assert_eq!(same.code(), Some(0), "{}", same.stdout);
     assert!(same.stdout.contains("100.0 % -> 100.0 %"), "{}", same.stdout);
-    // The model gets worse: the run ends as soon as that is established, and scripts notice it.
+    // The model gets worse: the run ends as soon as that is significant, and its exit code shows it.
     is_good.store(false, Ordering::Relaxed);
     let worse = run(&["canary", "run", "-n", "8", "-j", "3", "--json"]).await.unwrap();
     assert_eq!(worse.code(), Some(1), "{}{}", worse.stdout, worse.stderr);
@@ -80,7 +80,7 @@ async fn a_recorded_task_is_rerun_from_its_start_and_compared_with_the_baseline(
     assert_eq!(report["findings"][0]["change"], "decreased");
     assert!(report["findings"][0]["confidence"].as_f64().unwrap() > 0.95, "{report}");
     assert!(report["attempts"].as_u64().unwrap() < 8, "{report}");
-    // The project itself is not touched.
+    // The project itself is not changed.
     assert_eq!(project.read("a.txt").unwrap(), "good\n");
     let removed = run(&["canary", "remove", "first"]).await.unwrap();
     assert!(removed.code() == Some(0) && run(&["canary", "list"]).await.unwrap().code() == Some(2));
@@ -106,7 +106,7 @@ fn results(rate: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_planted_drop_of_ten_points_is_reported_with_its_confidence() {
+async fn a_drop_of_ten_points_is_reported_with_its_confidence() {
     let server = Server::start(Script::new()).await.unwrap();
     let project = Project::new(&[]).unwrap();
     for (rate, expected) in [(70, Some(1)), (80, Some(0))] {

@@ -22,7 +22,7 @@ fn edit(path: &str, old: &str, new: &str) -> Value {
     json!({"path": path, "old_text": old, "new_text": new})
 }
 
-/// A project and a hew with a scripted model.
+/// A project and hew with a scripted model.
 struct Fixture {
     project: Project,
     hew: Hew,
@@ -53,19 +53,19 @@ impl Fixture {
     }
 
     /// Runs a successful `hew changes --json` and returns its output.
-    async fn decided(&self, arguments: &[&str]) -> Value {
+    async fn decide(&self, arguments: &[&str]) -> Value {
         let output = self.changes(&[&["--json"], arguments].concat()).await;
         assert_eq!(output.code(), Some(0), "{}{}", output.stdout, output.stderr);
         serde_json::from_str(&output.stdout).unwrap()
     }
 
-    async fn listed(&self) -> Value {
-        self.decided(&[]).await
+    async fn list(&self) -> Value {
+        self.decide(&[]).await
     }
 
     /// Runs `hew changes` with arguments that must fail with this code and message, and change neither files nor the list.
-    async fn refused(&self, arguments: &[&str], code: i32, message: &str) {
-        let before = (self.project.files().unwrap(), self.listed().await);
+    async fn check_refused(&self, arguments: &[&str], code: i32, message: &str) {
+        let before = (self.project.files().unwrap(), self.list().await);
         let output = self.changes(arguments).await;
         assert_eq!(
             output.code(),
@@ -75,7 +75,7 @@ impl Fixture {
             output.stderr
         );
         assert!(output.stderr.contains(message), "{message}: {}", output.stderr);
-        assert_eq!((self.project.files().unwrap(), self.listed().await), before);
+        assert_eq!((self.project.files().unwrap(), self.list().await), before);
     }
 
     /// Adds changes to the session, as if a tool had made them.
@@ -130,9 +130,9 @@ fn summaries(listing: &Value) -> Vec<String> {
     hunks(listing).into_iter().map(|(summary, _)| summary).collect()
 }
 
-fn id_of(listing: &Value, wanted: &str) -> String {
-    let found = hunks(listing).into_iter().find(|(summary, _)| summary == wanted);
-    found.unwrap_or_else(|| panic!("no {wanted} in {listing}")).1
+fn id_of(listing: &Value, summary: &str) -> String {
+    let found = hunks(listing).into_iter().find(|(found, _)| found == summary);
+    found.unwrap_or_else(|| panic!("no {summary} in {listing}")).1
 }
 
 #[tokio::test]
@@ -158,31 +158,31 @@ async fn changes_are_accepted_and_rejected_while_agent_and_user_keep_editing() {
     fixture.run(&["--continue", "second"]).await;
     user_edit("1\n", "the user's title\n1\n");
 
-    let list = fixture.listed().await;
+    let list = fixture.list().await;
     assert_eq!(summaries(&list), ["a.txt: 2 -> two", "a.txt: 6 -> six|six and a half"]);
     let plain = fixture.changes(&[]).await;
     assert_eq!(plain.code(), Some(0));
     let two = id_of(&list, "a.txt: 2 -> two");
     let six = id_of(&list, "a.txt: 6 -> six|six and a half");
-    let wanted = format!(
+    let expected = format!(
         "a.txt modified +3 -2\n--- a/a.txt\n+++ b/a.txt\n@@ -1,6 +1,6 @@ #1 {two}\n the user's title\n 1\n-2\n+two\n 3\n 4\n 5\n\
          @@ -7,4 +7,5 @@ #2 {six}\n-6\n+six\n+six and a half\n 7\n 8\n nine, by the user\n"
     );
-    assert_eq!(plain.stdout, wanted);
+    assert_eq!(plain.stdout, expected);
     assert!(plain.stderr.starts_with("2 changes in 1 file;"), "{}", plain.stderr);
 
-    let left = fixture.decided(&["--accept", &two]).await;
-    assert_eq!(left["accepted"], json!([two]));
-    assert_eq!(summaries(&left), ["a.txt: 6 -> six|six and a half"]);
-    let left = fixture.decided(&["--reject", &six]).await;
-    assert_eq!(left["rejected"], json!([six]));
-    assert_eq!(left["files"], json!([]));
+    let result = fixture.decide(&["--accept", &two]).await;
+    assert_eq!(result["accepted"], json!([two]));
+    assert_eq!(summaries(&result), ["a.txt: 6 -> six|six and a half"]);
+    let result = fixture.decide(&["--reject", &six]).await;
+    assert_eq!(result["rejected"], json!([six]));
+    assert_eq!(result["files"], json!([]));
     let reviewed = "the user's title\n1\ntwo\n3\n4\n5\n6\n7\n8\nnine, by the user\n";
     assert_eq!(fixture.project.read("a.txt").unwrap(), reviewed);
     let nothing = fixture.changes(&[]).await;
     assert!(nothing.stdout.is_empty() && nothing.stderr.starts_with("no changes to review"));
     fixture
-        .refused(
+        .check_refused(
             &["--accept", &two],
             1,
             "has changed since it was listed, or the change was already decided",
@@ -191,9 +191,9 @@ async fn changes_are_accepted_and_rejected_while_agent_and_user_keep_editing() {
 
     fixture.run(&["--continue", "third"]).await;
     user_edit("7\n", "seven, by the user\n");
-    let list = fixture.listed().await;
+    let list = fixture.list().await;
     assert_eq!(summaries(&list), ["a.txt: 4 -> four"]);
-    fixture.decided(&["--reject-all"]).await;
+    fixture.decide(&["--reject-all"]).await;
     assert_eq!(
         fixture.project.read("a.txt").unwrap(),
         reviewed.replace('7', "seven, by the user")
@@ -247,7 +247,7 @@ async fn rejecting_removes_a_created_file_and_restores_a_deleted_one() {
     fixture
         .with_changes(&[("gone.txt", Some(b"it was\r\nthere"), None)])
         .await;
-    let list = fixture.listed().await;
+    let list = fixture.list().await;
     let statuses: Vec<&Value> = list["files"]
         .as_array()
         .unwrap()
@@ -256,21 +256,21 @@ async fn rejecting_removes_a_created_file_and_restores_a_deleted_one() {
         .collect();
     assert_eq!(statuses, ["deleted", "created", "created", "created"]);
     fixture.project.write("shared.txt", "made\nand mine\n").unwrap();
-    let list = fixture.listed().await;
+    let list = fixture.list().await;
     let shared = id_of(&list, "shared.txt:  -> made|and mine");
     fixture
-        .refused(&["--reject", &shared], 1, "shared.txt is new and contains your edits")
+        .check_refused(&["--reject", &shared], 1, "shared.txt is new and contains your edits")
         .await;
     fixture
-        .refused(&["--reject-all"], 1, "shared.txt is new and contains your edits")
+        .check_refused(&["--reject-all"], 1, "shared.txt is new and contains your edits")
         .await;
     let made = id_of(&list, "new/made.txt:  -> made");
-    let gone = id_of(&list, "gone.txt: it was\r|there -> ");
+    let deleted = id_of(&list, "gone.txt: it was\r|there -> ");
     let kept = id_of(&list, "kept.txt:  -> made");
-    let left = fixture
-        .decided(&["--reject", &made, &gone, "--accept", &format!("{kept},{shared}")])
+    let result = fixture
+        .decide(&["--reject", &made, &deleted, "--accept", &format!("{kept},{shared}")])
         .await;
-    assert_eq!(left["files"], json!([]));
+    assert_eq!(result["files"], json!([]));
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     assert_eq!(
         fixture.project.files().unwrap(),
@@ -293,30 +293,30 @@ async fn one_invalid_id_refuses_the_whole_decision() {
         .turn(Turn::text("Done."));
     let fixture = Fixture::new(&[("a.txt", PLAIN)], script).await;
     fixture.run(&["change"]).await;
-    let list = fixture.listed().await;
+    let list = fixture.list().await;
     let (two, eight) = (id_of(&list, "a.txt: 2 -> two"), id_of(&list, "a.txt: 8 -> eight"));
     fixture
-        .refused(&["--accept", &two, "nonsense"], 2, "no pending change nonsense")
+        .check_refused(&["--accept", &two, "nonsense"], 2, "no pending change nonsense")
         .await;
     fixture
-        .refused(
+        .check_refused(
             &["--accept", &two, "--reject", &two],
             2,
             "is both accepted and rejected",
         )
         .await;
     fixture
-        .refused(&["--reject", "2"], 2, &format!("use its id: {eight}"))
+        .check_refused(&["--reject", "2"], 2, &format!("use its id: {eight}"))
         .await;
     fixture
-        .refused(
+        .check_refused(
             &["--file", "b.txt", "--reject", &two],
             2,
             &format!("no pending change {two}"),
         )
         .await;
     fixture
-        .refused(&["--accept-all", "--reject", &two], 2, "cannot be used with")
+        .check_refused(&["--accept-all", "--reject", &two], 2, "cannot be used with")
         .await;
 
     // The user edits one of the changes: its id becomes invalid, the other one stays valid.
@@ -326,12 +326,12 @@ async fn one_invalid_id_refuses_the_whole_decision() {
         .write("a.txt", text.replace("two", "two, by the user"))
         .unwrap();
     let stale = "a.txt has changed since it was listed";
-    fixture.refused(&["--reject", &eight, &two], 1, stale).await;
-    let now = fixture.listed().await;
+    fixture.check_refused(&["--reject", &eight, &two], 1, stale).await;
+    let now = fixture.list().await;
     let mixed = id_of(&now, "a.txt: 2 -> two, by the user");
     assert_eq!(id_of(&now, "a.txt: 8 -> eight"), eight);
     fixture
-        .refused(&["--reject-all"], 1, &format!("your own edits are part of {mixed}"))
+        .check_refused(&["--reject-all"], 1, &format!("your own edits are part of {mixed}"))
         .await;
     let failed = fixture.changes(&["--json", "--reject", &two]).await;
     let error: Value = serde_json::from_str(failed.stdout.trim()).unwrap();
@@ -343,20 +343,20 @@ async fn one_invalid_id_refuses_the_whole_decision() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     if fs::OpenOptions::new().write(true).open(&path).is_err() {
         fixture
-            .refused(&["--reject", &made, &eight], 1, "permission denied: a.txt")
+            .check_refused(&["--reject", &made, &eight], 1, "permission denied: a.txt")
             .await;
     }
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    fixture.decided(&["--file", "a.txt", "--reject", &eight]).await;
+    fixture.decide(&["--file", "a.txt", "--reject", &eight]).await;
     assert_eq!(
         fixture.project.read("a.txt").unwrap(),
         PLAIN.replace('2', "two, by the user")
     );
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o755);
-    let left = fixture.decided(&["--file", "b.txt", "--accept-all"]).await;
-    assert_eq!(left["files"], json!([]));
-    assert_eq!(summaries(&fixture.listed().await), ["a.txt: 2 -> two, by the user"]);
-    fixture.decided(&["--reject", &mixed]).await;
+    let result = fixture.decide(&["--file", "b.txt", "--accept-all"]).await;
+    assert_eq!(result["files"], json!([]));
+    assert_eq!(summaries(&fixture.list().await), ["a.txt: 2 -> two, by the user"]);
+    fixture.decide(&["--reject", &mixed]).await;
     assert_eq!(fixture.project.read("a.txt").unwrap(), PLAIN);
 }
 
@@ -377,7 +377,7 @@ async fn binary_files_are_restored_byte_for_byte() {
     // The user writes bytes that are not UTF-8 into a file that the agent created, and into one it changed.
     fixture.project.write("a.txt", b"made\ncaf\xe9\n").unwrap();
     fixture.project.write("c.bin", b"\xff\x00mine\n").unwrap();
-    let list = fixture.listed().await;
+    let list = fixture.list().await;
     let files = list["files"].as_array().unwrap();
     assert!(files.iter().all(|file| file["content"] == "whole"), "{list}");
     let id = |at: usize| files[at]["hunks"][0]["id"].as_str().unwrap().to_owned();
@@ -389,20 +389,20 @@ async fn binary_files_are_restored_byte_for_byte() {
     );
     for at in [0, 2] {
         fixture
-            .refused(
+            .check_refused(
                 &["--reject", &id(at)],
                 1,
                 "is binary and was also changed outside the session",
             )
             .await;
     }
-    fixture.decided(&["--reject", &id(1), "--accept", &id(0), &id(2)]).await;
+    fixture.decide(&["--reject", &id(1), "--accept", &id(0), &id(2)]).await;
     assert_eq!(
         (bytes("b.bin"), bytes("a.txt")),
         (old.to_vec(), b"made\ncaf\xe9\n".to_vec())
     );
     assert_eq!(bytes("c.bin"), b"\xff\x00mine\n");
-    assert_eq!(fixture.listed().await["files"], json!([]));
+    assert_eq!(fixture.list().await["files"], json!([]));
 }
 
 #[tokio::test]
@@ -438,7 +438,7 @@ async fn links_and_permissions_are_reviewed() {
     ] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
-    let list = fixture.listed().await;
+    let list = fixture.list().await;
     let seen: Vec<(&str, &str, &str)> = list["files"]
         .as_array()
         .unwrap()
@@ -468,16 +468,16 @@ async fn links_and_permissions_are_reviewed() {
     let mode = |name: &str| fs::metadata(place(name)).unwrap().permissions().mode() & 0o777;
 
     // The lines of a file and its permissions are decided separately.
-    let left = fixture.decided(&["--accept", &id(1, 0), "--reject", &id(0, 0)]).await;
-    assert_eq!(left["files"].as_array().unwrap().len(), 3, "{left}");
+    let result = fixture.decide(&["--accept", &id(1, 0), "--reject", &id(0, 0)]).await;
+    assert_eq!(result["files"].as_array().unwrap().len(), 3, "{result}");
     assert_eq!((mode("a.sh"), mode("b.sh")), (0o644, 0o755));
-    let left = fixture.decided(&["--reject", &id(1, 1), &id(3, 0)]).await;
-    assert_eq!(left["files"].as_array().unwrap().len(), 1, "{left}");
+    let result = fixture.decide(&["--reject", &id(1, 1), &id(3, 0)]).await;
+    assert_eq!(result["files"].as_array().unwrap().len(), 1, "{result}");
     assert_eq!(mode("b.sh"), 0o644);
     assert_eq!(fixture.project.read("b.sh").unwrap(), "one\ntwo\n");
     assert!(fs::symlink_metadata(place("pw")).is_err());
-    let left = fixture.decided(&["--reject", &id(2, 0)]).await;
-    assert_eq!(left["files"], json!([]));
+    let result = fixture.decide(&["--reject", &id(2, 0)]).await;
+    assert_eq!(result["files"], json!([]));
     assert_eq!(fs::read_link(place("old")).unwrap(), Path::new("a.sh"));
 }
 
@@ -493,7 +493,7 @@ async fn a_session_is_selected_by_id_and_reviewed_by_one_process_at_a_time() {
     let none = fixture.changes(&[]).await;
     assert_eq!(none.code(), Some(2), "there is no session yet");
     fixture.run(&["make a file"]).await;
-    let listing = fixture.listed().await;
+    let listing = fixture.list().await;
     let id = listing["session"].as_str().unwrap().to_owned();
     // From another folder, by a prefix of its id.
     let elsewhere = fixture.hew.clone().current_dir(fixture.hew.home());
@@ -510,7 +510,7 @@ async fn a_session_is_selected_by_id_and_reviewed_by_one_process_at_a_time() {
     let store = SqliteStore::open(&fixture.data()).unwrap();
     let opened = store.open(store.find(&id).await.unwrap()).await.unwrap();
     fixture
-        .refused(&["--accept-all"], 1, "is open in another hew process")
+        .check_refused(&["--accept-all"], 1, "is open in another hew process")
         .await;
     drop(opened.lease);
     drop(store);
@@ -543,7 +543,7 @@ async fn the_listing_matches_its_schema() {
     let fixture = Fixture::new(&[], script).await;
     fixture.run(&["make a file"]).await;
     fixture.with_changes(&[("b.txt", Some(b"\xff"), None)]).await;
-    let listing = fixture.listed().await;
+    let listing = fixture.list().await;
     assert_eq!(listing["files"].as_array().unwrap().len(), 2);
     assert_eq!(schema.violations(&listing), None);
 }
@@ -559,7 +559,7 @@ async fn a_path_filter_limits_the_review_and_reports_other_changes() {
     let fixture = Fixture::new(&[("old/keep.txt", "x\n")], script).await;
     fixture.run(&["--no-title", "go"]).await;
     fixture
-        .refused(
+        .check_refused(
             &["--file", "old/keep.txt", "--accept-all"],
             2,
             "the session changed nothing in old/keep.txt",
@@ -582,10 +582,10 @@ async fn a_path_filter_limits_the_review_and_reports_other_changes() {
         "{}",
         output.stderr
     );
-    let tells_age = fs::metadata(fixture.project.root()).unwrap().created().is_ok();
+    let records_creation_time = fs::metadata(fixture.project.root()).unwrap().created().is_ok();
     assert_eq!(
         fixture.project.path("new").exists(),
-        !tells_age,
+        !records_creation_time,
         "a folder created for it is removed too"
     );
     let output = fixture.changes(&["--reject-all"]).await;
@@ -613,9 +613,9 @@ async fn the_model_is_informed_about_rejected_changes_and_can_edit_again() {
         .turn(Turn::text("Finally done."));
     let fixture = Fixture::new(&[("a.txt", PLAIN), ("b.txt", PLAIN)], script).await;
     fixture.run(&["edit both"]).await;
-    let ids = fixture.listed().await;
+    let ids = fixture.list().await;
     let id = |file: usize| ids["files"][file]["hunks"][0]["id"].as_str().unwrap().to_owned();
-    fixture.decided(&["--reject", &id(0), "--accept", &id(1)]).await;
+    fixture.decide(&["--reject", &id(0), "--accept", &id(1)]).await;
     assert_eq!(fixture.project.read("a.txt").unwrap(), PLAIN);
     fixture.run(&["--continue", "now the second line"]).await;
     assert_eq!(fixture.project.read("a.txt").unwrap(), PLAIN.replace("2\n", "two\n"));

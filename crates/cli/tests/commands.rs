@@ -55,15 +55,15 @@ fn watch(project: &Project) -> pipe::Receiver {
     pipe::OpenOptions::new().open_receiver(path).unwrap()
 }
 
-async fn held(pipe: &mut pipe::Receiver) {
-    soon(pipe.read_exact(&mut [0; 2])).await.unwrap();
+async fn wait_until_open(pipe: &mut pipe::Receiver) {
+    with_timeout(pipe.read_exact(&mut [0; 2])).await.unwrap();
 }
 
-async fn released(mut pipe: pipe::Receiver) {
-    soon(pipe.read_to_end(&mut Vec::new())).await.unwrap();
+async fn wait_until_closed(mut pipe: pipe::Receiver) {
+    with_timeout(pipe.read_to_end(&mut Vec::new())).await.unwrap();
 }
 
-async fn soon<T>(work: impl Future<Output = T>) -> T {
+async fn with_timeout<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(120), work)
         .await
         .expect("timed out")
@@ -194,8 +194,8 @@ async fn a_run_with_full_permission_is_not_confined_but_leaves_no_process() {
     )
     .await;
     assert_eq!(seen, ["up\n[exit code 0; its background processes were killed]"]);
-    held(&mut pipe).await;
-    released(pipe).await;
+    wait_until_open(&mut pipe).await;
+    wait_until_closed(pipe).await;
 }
 
 #[tokio::test]
@@ -235,12 +235,12 @@ async fn background_jobs_end_with_the_session() {
     assert!(seen[4].starts_with("no new output\n[ended by signal 15"), "{}", seen[4]);
     assert!(seen[5].starts_with("no new output\n[ended by signal 15"), "{}", seen[5]);
     assert_eq!(seen[6], "there is no job 9; there are 1, 2");
-    held(&mut pipe).await;
-    released(pipe).await;
+    wait_until_open(&mut pipe).await;
+    wait_until_closed(pipe).await;
 }
 
 #[tokio::test]
-async fn no_process_is_left_when_hew_is_killed() {
+async fn all_processes_end_when_hew_is_killed() {
     for (permission, background) in [
         ("workspace", false),
         ("workspace", true),
@@ -258,9 +258,9 @@ async fn no_process_is_left_when_hew_is_killed() {
             .args(["--permission", permission, "go"])
             .spawn()
             .unwrap();
-        held(&mut pipe).await;
+        wait_until_open(&mut pipe).await;
         running.kill().unwrap();
-        released(pipe).await;
+        wait_until_closed(pipe).await;
         drop(running);
     }
 }

@@ -1,4 +1,4 @@
-//! A conversation that grows too long is summarised and goes on: the real binary, a scripted model with a small window.
+//! Compaction of long conversations, with the real binary and a scripted model with a small window.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -11,11 +11,11 @@ const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const WINDOW: &str = "models.\"anthropic/claude-sonnet-4-6\".window=20000";
 
 #[tokio::test]
-async fn a_long_task_is_summarised_on_its_way_and_by_hand() {
+async fn a_long_conversation_is_summarised_automatically_and_on_request() {
     let read = |number: usize| {
         Turn::text(format!("Step {number}.")).call("read_file", json!({"path": format!("{number}.txt")}))
     };
-    // The first notes are asked for by the conversation's own model once its window is nearly full.
+    // The conversation's own model writes the first notes when its window is nearly full.
     let script = Script::new()
         .order(TurnOrder::Sequence)
         .turn(read(1))
@@ -91,7 +91,7 @@ struct ReadTask {
     bytes: usize,
 }
 
-/// The text of a file: its first and last lines name it.
+/// The text of a file, with the file's name in its first and last line.
 fn numbered_text(name: &str, bytes: usize) -> String {
     let line = "All work and no play makes a dull file.\n";
     format!("first of {name}\n{}last of {name}\n", line.repeat(bytes / line.len()))
@@ -129,7 +129,7 @@ fn reader(steps: usize, parallel: usize) -> Script {
 }
 
 #[tokio::test]
-async fn long_results_reach_the_model_in_every_window() {
+async fn long_results_reach_the_model_for_every_window_size() {
     let task = |window, compact, steps, parallel, bytes| ReadTask {
         window,
         compact,

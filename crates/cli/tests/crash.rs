@@ -1,4 +1,4 @@
-//! `kill -9` at random moments: no finished item is lost, no tool runs twice, the database stays whole, and the session goes on.
+//! `kill -9` at random moments: no finished item is lost, no tool runs twice, the database stays valid, and the session continues.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -13,7 +13,7 @@ const KILLS: u32 = 200;
 /// Steps of a task.
 const STEPS: usize = 8;
 
-/// The scripted model: each step writes one line that no other step writes, so that running a call twice would show.
+/// The scripted model: each step appends a line of its own, so that a call that runs twice is detected.
 fn script() -> Script {
     Script::dynamic(|seen: &ParsedRequest| {
         let step = seen.calls().count();
@@ -27,7 +27,7 @@ fn script() -> Script {
             "Step {step}: {}",
             "some words that take a while to stream. ".repeat(6)
         ));
-        // Each call leaves a mark of its own: the number of calls that the model can see when it makes it.
+        // Each call writes the number of calls before it.
         let write = json!({"command": format!("echo {step} >> journal.txt")});
         match step % 3 {
             0 => turn.call("terminal", write),
@@ -59,10 +59,10 @@ async fn a_session_survives_two_hundred_kills() {
         kills += one_session(&hew, &project, &mut random, KILLS - kills, &mut finished).await;
     }
     assert_eq!(kills, KILLS);
-    assert!(finished > 0, "some sessions must get to their end between the kills");
+    assert!(finished > 0, "some sessions must be completed between the kills");
 }
 
-/// Starts a task and kills it again and again until it gets to its end; says how often it was killed.
+/// Starts a task and kills and resumes it until it is complete. Returns the number of kills.
 async fn one_session(hew: &Hew, project: &Project, random: &mut Random, most: u32, finished: &mut u32) -> u32 {
     let mut known: HashSet<String> = HashSet::new();
     for kills in 0..=most {
@@ -75,26 +75,26 @@ async fn one_session(hew: &Hew, project: &Project, random: &mut Random, most: u3
         let model = ["--model", "anthropic/claude-sonnet-4-6", "--no-title"];
         let running = hew.clone().args(command).args(model).spawn().unwrap();
         if kills < most {
-            // Most kills fall into the work, some into the start.
+            // Most kills happen during the work, some during the start.
             tokio::time::sleep(Duration::from_millis(random.below(400))).await;
             running.kill().unwrap();
         }
         let output = running.wait().await.unwrap();
-        // A kill between the last item and the exit leaves nothing to go on with.
+        // After a kill between the last item and the exit, there is nothing to resume.
         let done = output.is_success() || output.stderr.contains("is finished");
-        note_finished(&output, &mut known);
+        record_finished(&output, &mut known);
         check(hew, project, &known).await;
         if done {
             *finished += 1;
             return kills;
         }
-        assert_eq!(output.code(), None, "only the kill may end it: {output:?}");
+        assert_eq!(output.code(), None, "the run ended before the kill: {output:?}");
     }
     most
 }
 
-/// Takes down the ids of all items that the run said were finished.
-fn note_finished(output: &Output, known: &mut HashSet<String>) {
+/// Records the ids of all items that the run reported as finished.
+fn record_finished(output: &Output, known: &mut HashSet<String>) {
     // The kill may have cut the last line.
     for line in output
         .stdout
@@ -119,7 +119,7 @@ async fn check(hew: &Hew, project: &Project, known: &HashSet<String>) {
     }
     let sessions = sessions(hew).await;
     if sessions.is_empty() {
-        assert!(known.is_empty(), "the session is gone, but items had been finished");
+        assert!(known.is_empty(), "the session is missing, but it had finished items");
         return;
     }
     assert_eq!(sessions.len(), 1);
@@ -137,8 +137,8 @@ async fn check(hew: &Hew, project: &Project, known: &HashSet<String>) {
         .iter()
         .map(|item| item["id"].as_str().unwrap())
         .collect();
-    let lost: Vec<&String> = known.iter().filter(|id| !kept.contains(id.as_str())).collect();
-    assert!(lost.is_empty(), "finished items are lost: {lost:?}");
+    let missing: Vec<&String> = known.iter().filter(|id| !kept.contains(id.as_str())).collect();
+    assert!(missing.is_empty(), "finished items are missing: {missing:?}");
 }
 
 async fn sessions(hew: &Hew) -> Vec<Value> {
@@ -158,7 +158,7 @@ fn integrity(database: &Path) -> String {
         .unwrap()
 }
 
-/// A small generator of its own, so that a failure can be repeated.
+/// A pseudo-random generator with a seed, so that a failure can be reproduced.
 struct Random(u64);
 
 impl Random {

@@ -29,7 +29,7 @@ async fn finished(hew: Hew) -> (Output, Value) {
     (output, report)
 }
 
-/// A suite of tasks `0`, `1` and so on, in a project; a task wants a file with its number.
+/// A suite of tasks `0`, `1` and so on, in a project; each task requires a file with its number.
 fn numbered_suite(count: usize) -> Project {
     let project = Project::new(&[("README.md", "")]).unwrap();
     for number in 0..count {
@@ -68,7 +68,7 @@ fn model(solves: impl Fn(usize) -> bool + Send + Sync + 'static) -> Script {
     })
 }
 
-/// A report without what depends on the speed of the machine and on the order of attempts.
+/// A report without the values that depend on the speed of the machine or the order of attempts.
 fn without_times(mut report: Value) -> Value {
     for one in report["configurations"].as_array_mut().unwrap() {
         // The server's cache depends on the order of requests.
@@ -131,7 +131,7 @@ async fn attempts_are_counted_with_intervals_and_reported() {
     assert!(shown.stdout.contains("Write task"), "{}{}", shown.stdout, shown.stderr);
     let unsolved = attempt.clone().find(|line| line["outcome"] == "unsolved").unwrap();
     assert_eq!(unsolved["task"], "2");
-    // Finished attempts are not made again; others are added.
+    // Finished attempts are not repeated; missing ones are added.
     let before = server.requests().len();
     let (_, again) = finished(evaluate(&hew, &["-n", "2"])).await;
     assert_eq!(
@@ -151,7 +151,7 @@ fn from_env(name: &str, default: usize) -> usize {
 }
 
 #[tokio::test]
-async fn an_evaluation_killed_repeatedly_has_the_results_of_an_undisturbed_one() {
+async fn an_evaluation_that_was_killed_repeatedly_has_the_same_results() {
     let (tasks, kills) = (from_env("HEW_EVAL_TASKS", 16), from_env("HEW_EVAL_KILLS", 4));
     let project = numbered_suite(tasks);
     let undisturbed = Server::start(model(|number| number % 3 != 0)).await.unwrap();
@@ -168,7 +168,7 @@ async fn an_evaluation_killed_repeatedly_has_the_results_of_an_undisturbed_one()
     for _ in 0..kills {
         while requests.try_recv().is_ok() {}
         let running = evaluate(&hew, &[]).spawn().unwrap();
-        // In the middle of attempts, some of which are recorded.
+        // Killed during attempts, some of which are recorded.
         for _ in 0..(tasks / kills).max(2) {
             requests.recv().await.unwrap();
         }
@@ -416,7 +416,7 @@ async fn exercises_and_instances_of_other_suites_are_evaluated() {
 }
 
 #[tokio::test]
-async fn wrong_requests_are_explained() {
+async fn invalid_arguments_are_reported() {
     let server = Server::start(Script::new()).await.unwrap();
     let project = numbered_suite(1);
     project.write("empty/a.txt", "").unwrap();

@@ -1,4 +1,4 @@
-//! Every tool that hew offers answers a scripted model through the real loop, by its own name and by each of its others.
+//! Every tool answers a scripted model through the real loop, by its name and by each of its aliases.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -9,7 +9,7 @@ use testkit::{Hew, Output, Project, Script, Server, SiteRequest, SiteResponse, S
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// A call of each tool, and something that its answer must say. One needs what those before it did.
+/// A call of each tool with a part of its expected result. Calls depend on those before them.
 fn calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
     let mut calls = plain_calls(site);
     if testkit::chromium().is_some() {
@@ -83,7 +83,7 @@ fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
         ),
         ("web_search", json!({"query": "zebra fish"}), "1. All about zebrafish"),
         ("sourcegraph", json!({"query": "fn main"}), "host/repo src/a.rs"),
-        // The rules allow one host, and this is another.
+        // The rules allow another host only.
         (
             "browser_action",
             json!({"action": "launch", "url": "http://localhost:9/"}),
@@ -116,12 +116,12 @@ fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
         (
             "new_task",
             json!({"message": "child: say hi", "mode": "ask"}),
-            "child says hi",
+            "child answer",
         ),
         (
             "search_agent",
             json!({"query": "child: where is main?"}),
-            "child says hi",
+            "child answer",
         ),
         (
             "codebase_search",
@@ -134,7 +134,7 @@ fn plain_calls(site: &StubSite) -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// One server in the places of the web, a search service, a host of code and a painter, each in its own words.
+/// One server for web pages, a search service, a code host and an image model, each with its own format.
 async fn site() -> StubSite {
     StubSite::start("127.0.0.1", answer).await.unwrap()
 }
@@ -178,8 +178,8 @@ fn answer(visit: &SiteRequest) -> SiteResponse {
     }
 }
 
-/// hew with everything configured that a tool may need, in a project with a skill.
-fn equipped(site: &StubSite, project: &Project) -> Hew {
+/// hew with the configuration of every tool, in a project with a skill.
+fn configured(site: &StubSite, project: &Project) -> Hew {
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
     let config = hew.home().join("config.toml");
     let (base, studio) = (site.url(""), site.url("/v1"));
@@ -204,7 +204,7 @@ fn equipped(site: &StubSite, project: &Project) -> Hew {
          key_env = 'STUDIO_KEY'
         ",
         port = site.port,
-        // Without a browser nothing is started: the one call that is left is refused before.
+        // Without a browser, the only call is refused before a browser is started.
         browser = testkit::chromium().unwrap_or("/bin/sh".into()).display(),
     );
     std::fs::write(&config, text).unwrap();
@@ -227,7 +227,7 @@ fn project() -> Project {
     .unwrap()
 }
 
-/// The same, with files for the calls of other agents.
+/// The project with files for the calls of other agents.
 fn peer_project() -> Project {
     let project = project();
     let text = "one\ntwo\nthree\n";
@@ -242,10 +242,14 @@ fn peer_project() -> Project {
         ("same.txt", "same\nsame\n"),
         ("gone.txt", "gone\n"),
         ("fine.sh", "true\n"),
+        (".gitignore", "ignored/\n"),
+        ("ignored/secret.txt", "hidden gem\n"),
         ("nb.ipynb", notebook),
         ("src/lib.rs", "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n"),
     ] {
-        std::fs::write(project.path(path), content).unwrap();
+        let path = project.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
     }
     // The start of a PNG is enough to recognise it.
     std::fs::write(project.path("dot.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
@@ -264,7 +268,11 @@ struct PeerCall {
 /// The calls of `data/peer_calls.jsonl`, by agent.
 fn peer_calls(root: &str, site: &str) -> BTreeMap<String, Vec<PeerCall>> {
     let table = include_str!("data/peer_calls.jsonl");
-    let table = table.replace("{root}", root).replace("{site}", site);
+    let name = root.rsplit('/').next().unwrap();
+    let table = table
+        .replace("{root}", root)
+        .replace("{name}", name)
+        .replace("{site}", site);
     let mut calls: BTreeMap<String, Vec<PeerCall>> = BTreeMap::new();
     for line in table.lines() {
         let row: Vec<Value> = serde_json::from_str(line).unwrap();
@@ -280,16 +288,16 @@ fn peer_calls(root: &str, site: &str) -> BTreeMap<String, Vec<PeerCall>> {
     calls
 }
 
-/// Runs the calls of one agent and returns those that do not have their effect.
-async fn wrong_peer_calls(site: &StubSite, agent: &str) -> Vec<String> {
+/// Runs the calls of one agent, in another form, and returns those that do not have their effect.
+async fn wrong_peer_calls(site: &StubSite, agent: &str, form: fn(&Value) -> Value) -> Vec<String> {
     let project = peer_project();
     let root = project.root().canonicalize().unwrap();
     let calls = peer_calls(root.to_str().unwrap(), &site.url("")).remove(agent).unwrap();
     let named = calls
         .iter()
-        .map(|call| (call.tool.clone(), call.input.clone()))
+        .map(|call| (call.tool.clone(), form(&call.input)))
         .collect();
-    let (output, results) = play(equipped(site, &project), named).await;
+    let (output, results) = play(configured(site, &project), named).await;
     let mut wrong = Vec::new();
     for (nth, call) in calls.iter().enumerate() {
         let result: Value = results
@@ -332,7 +340,7 @@ async fn play(hew: Hew, calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
     let script = Script::dynamic(move |seen| {
         let first = format!("{:?}", seen.messages.first());
         if first.contains("child: ") {
-            return Turn::text("child says hi");
+            return Turn::text("child answer");
         }
         match calls.get(seen.results().count()) {
             Some((name, input)) => Turn::calls(name, input.clone()),
@@ -357,14 +365,14 @@ async fn play(hew: Hew, calls: Vec<(String, Value)>) -> (Output, Vec<String>) {
 }
 
 #[tokio::test]
-async fn every_tool_answers_in_the_loop() {
+async fn every_tool_returns_its_result_in_the_loop() {
     let (site, project) = (site().await, project());
     let table = calls(&site);
     let plain = table
         .iter()
         .map(|(name, input, _)| (name.to_string(), input.clone()))
         .collect();
-    let (output, results) = play(equipped(&site, &project), plain).await;
+    let (output, results) = play(configured(&site, &project), plain).await;
     let wrong: Vec<String> = table
         .iter()
         .zip(&results)
@@ -380,9 +388,9 @@ async fn every_tool_answers_in_the_loop() {
 }
 
 #[tokio::test]
-async fn every_other_name_is_known_in_the_loop() {
+async fn every_alias_resolves_in_the_loop() {
     let (site, project) = (site().await, project());
-    let listed = equipped(&site, &project)
+    let listed = configured(&site, &project)
         .args(["tools", "--json", "-m", MODEL])
         .run()
         .await
@@ -403,7 +411,7 @@ async fn every_other_name_is_known_in_the_loop() {
         .collect();
     assert!(aliases.len() > 100, "{}", aliases.len());
     let count = aliases.len();
-    let (output, results) = play(equipped(&site, &project), aliases).await;
+    let (output, results) = play(configured(&site, &project), aliases).await;
     for result in &results {
         assert!(!result.contains("There is no tool"), "{result}");
     }
@@ -416,17 +424,67 @@ async fn every_other_name_is_known_in_the_loop() {
     );
 }
 
-#[tokio::test]
-async fn calls_of_other_agents_have_their_effect_or_name_the_right_tool() {
+async fn check_peer_calls(form: fn(&Value) -> Value) {
     let site = site().await;
     let agents: Vec<String> = peer_calls("", "").into_keys().collect();
-    let runs = agents.iter().map(|agent| wrong_peer_calls(&site, agent));
+    let runs = agents.iter().map(|agent| wrong_peer_calls(&site, agent, form));
     let wrong: Vec<String> = futures::future::join_all(runs).await.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+#[tokio::test]
+async fn calls_of_other_agents_have_their_effect_or_name_the_tool_to_use() {
+    check_peer_calls(Value::clone).await;
+}
+
+/// Numbers and truth values as text, lists and objects as JSON text, and absent arguments as null.
+fn as_text(input: &Value) -> Value {
+    fn scalars(value: &Value) -> Value {
+        match value {
+            Value::Bool(_) | Value::Number(_) => value.to_string().into(),
+            Value::Array(items) => items.iter().map(scalars).collect(),
+            Value::Object(fields) => Value::Object(
+                fields
+                    .iter()
+                    .map(|(name, value)| (name.clone(), scalars(value)))
+                    .collect(),
+            ),
+            Value::Null | Value::String(_) => value.clone(),
+        }
+    }
+    let Value::Object(fields) = input else {
+        return input.clone();
+    };
+    let fields = fields.iter().map(|(name, value)| {
+        let value = match scalars(value) {
+            list @ (Value::Array(_) | Value::Object(_)) => list.to_string().into(),
+            value => value,
+        };
+        (name.clone(), value)
+    });
+    let mut fields: serde_json::Map<String, Value> = fields.collect();
+    for absent in [
+        "path",
+        "cwd",
+        "limit",
+        "offset",
+        "timeout",
+        "include",
+        "replace_all",
+        "description",
+    ] {
+        fields.entry(absent).or_insert(Value::Null);
+    }
+    fields.into()
+}
+
+#[tokio::test]
+async fn calls_of_other_agents_may_have_text_for_other_values() {
+    check_peer_calls(as_text).await;
+}
+
 #[test]
-fn every_name_of_another_agent_is_called() {
+fn every_tool_name_of_other_agents_is_called() {
     let calls = peer_calls("", "");
     for agent in tool::PeerAgent::ALL {
         let called: BTreeSet<&str> = calls[agent.name()].iter().map(|call| call.tool.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What a new user meets in the first hour: slash commands, completion, dumb terminals, a crash.
+//! First use: slash commands, completion, dumb terminals, a crash.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
@@ -44,11 +44,11 @@ async fn fixture() -> Fixture {
 }
 
 /// Types a line and waits for a text.
-async fn enter(tmux: &Tmux, line: &str, shows: &str) -> String {
+async fn enter(tmux: &Tmux, line: &str, expected: &str) -> String {
     tmux.press(&["C-u"]).unwrap();
     tmux.write(line).unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.wait_for_text(shows).await.unwrap()
+    tmux.wait_for_text(expected).await.unwrap()
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_dumb_terminal_has_a_greeting_and_slash_commands() {
         greeting.contains("anthropic/claude-sonnet-4-6; rules: AGENTS.md; sandbox: "),
         "{greeting}"
     );
-    for (line, shows) in [
+    for (line, expected) in [
         ("/help", "/status                     show the session"),
         ("/undo", "this session is empty"),
         ("write b.txt", "1 file changed"),
@@ -81,10 +81,10 @@ async fn a_dumb_terminal_has_a_greeting_and_slash_commands() {
         ("/export notes.md", "exported this session to notes.md"),
         ("/todo", "/todo needs the full-screen front end"),
         ("/status", "mode: plan"),
-        ("/new", "new session"),
-        ("/exit", "ended with 0"),
+        ("/exit", "to continue: hew resume "),
+        ("", "ended with 0"),
     ] {
-        enter(&tmux, line, shows).await;
+        enter(&tmux, line, expected).await;
     }
     assert!(!fixture.project.root().join("b.txt").exists());
     let all = tmux.scrollback().unwrap();
@@ -94,7 +94,7 @@ async fn a_dumb_terminal_has_a_greeting_and_slash_commands() {
 }
 
 #[tokio::test]
-async fn a_file_is_offered_although_it_is_created_while_it_is_mentioned() {
+async fn a_file_created_while_a_mention_is_typed_is_completed() {
     if !Tmux::is_installed() {
         return;
     }
@@ -118,7 +118,7 @@ async fn slash_commands_complete_by_alias_and_mistakes_are_explained() {
     let fixture = fixture().await;
     let tmux = Tmux::start(&fixture.hew, 120, 30).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
-    for (typed, shows) in [
+    for (typed, expected) in [
         ("/resu", "› /resume  same as /sessions"),
         ("/exi", "› /exit  same as /quit"),
         ("/cos", "› /cost  same as /context"),
@@ -127,19 +127,27 @@ async fn slash_commands_complete_by_alias_and_mistakes_are_explained() {
     ] {
         tmux.press(&["C-u"]).unwrap();
         tmux.write(typed).unwrap();
-        tmux.wait_for_text(shows).await.unwrap();
+        tmux.wait_for_text(expected).await.unwrap();
     }
-    for (line, shows) in [
+    for (line, expected) in [
         ("/statsu", "unknown command /statsu; did you mean /status?"),
+        (
+            "/share",
+            "unknown command /share; /export writes this session to a file",
+        ),
+        ("/plan", "unknown command /plan; /mode plan, or shift+tab"),
+        ("/sandbox", "unknown command /sandbox; /permissions shows"),
+        ("/bug", "unknown command /bug; run `hew doctor`"),
+        ("/upgrade", "unknown command /upgrade; hew does not update itself"),
         ("/effort hihg", "did you mean high?"),
         ("/effort low", "effort: low, for this session"),
         ("/undo", "there is nothing to undo"),
         ("/model haiku", "also for new sessions"),
         ("/help", "/status             show the session"),
     ] {
-        enter(&tmux, line, shows).await;
+        enter(&tmux, line, expected).await;
     }
-    // Without a prompt, Esc twice has nothing to rewind to.
+    // Without a prompt, pressing Esc twice does not open rewind.
     tmux.press(&["Escape"]).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
     enter(&tmux, "/status", "effort low").await;
@@ -150,7 +158,7 @@ async fn slash_commands_complete_by_alias_and_mistakes_are_explained() {
 }
 
 #[tokio::test]
-async fn a_call_that_a_crash_interrupted_keeps_its_command() {
+async fn the_command_of_a_call_interrupted_by_a_crash_is_shown() {
     if !Tmux::is_installed() {
         return;
     }
@@ -176,4 +184,45 @@ async fn a_call_that_a_crash_interrupted_keeps_its_command() {
     tmux.press(&["Enter"]).unwrap();
     let all = tmux.wait_for_text("/continue continues it").await.unwrap();
     assert!(all.contains("Run touch started; sleep 97"), "{all}");
+}
+
+#[tokio::test]
+async fn shift_tab_allows_the_waiting_change() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let hew = fixture.hew.clone().args(["--set", "approval.writes=ask"]);
+    let tmux = Tmux::start(&hew, 100, 30).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    enter(&tmux, "write b.txt", "Allow all changes in the project").await;
+    assert!(!fixture.project.root().join("b.txt").exists());
+    tmux.press(&["BTab"]).unwrap();
+    tmux.wait_for_text("Finished.").await.unwrap();
+    assert!(fixture.project.root().join("b.txt").exists());
+    tmux.wait_for_text("accept edits").await.unwrap();
+}
+
+#[tokio::test]
+async fn values_of_commands_are_completed_and_rules_files_can_be_created() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let hew = fixture.hew.clone().env("EDITOR", "touch").env("VISUAL", "touch");
+    let tmux = Tmux::start(&hew, 100, 30).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    tmux.write("/effort hi").unwrap();
+    tmux.wait_for_text("› high").await.unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("effort: high, for this session").await.unwrap();
+    tmux.write("/model haiku").unwrap();
+    tmux.wait_for_text("› anthropic/claude-haiku-").await.unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("model: anthropic/claude-haiku-").await.unwrap();
+    let own = fixture.hew.home().join(".config/hew/AGENTS.md");
+    assert!(!own.exists());
+    enter(&tmux, "/memory", "all projects, new file").await;
+    tmux.press(&["Down", "Enter"]).unwrap();
+    tmux.wait_until(|_| own.exists()).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! The log file: what happened when, and nothing of what must stay secret. The real binary, a scripted model.
+//! The log file, with the real binary and a scripted model: events with their times, and no secrets.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -7,14 +7,14 @@ use std::os::unix::fs::PermissionsExt as _;
 use testkit::{Hew, Project, Script, Server, Turn, TurnOrder};
 
 #[tokio::test]
-async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
+async fn a_log_contains_events_but_no_secrets_and_no_conversation() {
     let script = Script::new()
         .order(TurnOrder::Sequence)
         .turn(Turn::text("Words of the model.").call("read_file", json!({"path": "a.txt"})))
         .turn(Turn::text("Done."));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "inside of the file\n")]).unwrap();
-    let key = "a-key-that-nobody-may-read";
+    let key = "a-key-that-must-stay-secret";
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
         .with_server(&server)
@@ -61,10 +61,10 @@ async fn a_log_tells_what_happened_but_neither_secrets_nor_what_was_said() {
     );
 }
 
-/// Whatever says a key, here a mention of a file that is called so and is not there, the log does not repeat it.
+/// A key is masked wherever it occurs, here in the mention of a missing file.
 #[tokio::test]
-async fn keys_from_the_configuration_a_program_and_the_keyring_never_stand_in_the_log() {
-    let key = "nobody-may-read-this-word";
+async fn keys_from_the_configuration_a_program_and_the_keyring_are_masked_in_the_log() {
+    let key = "another-key-that-must-stay-secret";
     let server = Server::start(Script::new().turn(Turn::text("Done.")).key(key))
         .await
         .unwrap();

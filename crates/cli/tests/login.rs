@@ -9,7 +9,7 @@ use testkit::{Hew, Output, SiteRequest, SiteResponse, StubSite, page};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// What the scripted server does and has issued.
+/// The behaviour and state of the scripted server.
 struct Provider {
     /// Polls until the user has entered the code.
     pending: u32,
@@ -137,14 +137,14 @@ fn reply(wire: &str) -> String {
     }
 }
 
-struct Scene {
+struct Fixture {
     site: StubSite,
     provider: Arc<Mutex<Provider>>,
     hew: Hew,
 }
 
-impl Scene {
-    async fn start() -> Scene {
+impl Fixture {
+    async fn start() -> Fixture {
         let provider = Arc::new(Mutex::new(Provider {
             pending: 2,
             denied: false,
@@ -183,9 +183,9 @@ impl Scene {
         .await
         .unwrap();
         let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
-        let scene = Scene { site, provider, hew };
-        scene.configure();
-        scene
+        let fixture = Fixture { site, provider, hew };
+        fixture.configure();
+        fixture
     }
 
     fn configure(&self) {
@@ -260,8 +260,8 @@ const CHATGPT: &str = "chatgpt/gpt-5.5";
 
 #[tokio::test]
 async fn a_device_code_signs_in_and_requests_carry_the_exchanged_token() {
-    let scene = Scene::start().await;
-    let (output, _) = scene.task(COPILOT).await;
+    let fixture = Fixture::start().await;
+    let (output, _) = fixture.task(COPILOT).await;
     assert_eq!(output.code(), Some(2), "{}", output.stderr);
     assert!(
         output.stderr.contains("run `hew login github-copilot`"),
@@ -269,7 +269,7 @@ async fn a_device_code_signs_in_and_requests_carry_the_exchanged_token() {
         output.stderr
     );
 
-    let output = scene.run(&["login", "copilot"]).await;
+    let output = fixture.run(&["login", "copilot"]).await;
     assert!(output.is_success(), "{}", output.stderr);
     for text in [
         "https://gh.io/copilot-terms",
@@ -279,9 +279,9 @@ async fn a_device_code_signs_in_and_requests_carry_the_exchanged_token() {
     ] {
         assert!(output.stderr.contains(text), "{}", output.stderr);
     }
-    let file = scene.hew.home().join(".config/hew/accounts.json");
+    let file = fixture.hew.home().join(".config/hew/accounts.json");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let output = scene.run(&["accounts"]).await;
+    let output = fixture.run(&["accounts"]).await;
     assert!(
         output.stdout.contains("github-copilot") && output.stdout.contains("ada@example.org"),
         "{}",
@@ -289,10 +289,10 @@ async fn a_device_code_signs_in_and_requests_carry_the_exchanged_token() {
     );
     assert!(!output.stdout.contains("secret-"), "{}", output.stdout);
 
-    let (output, token) = scene.task(COPILOT).await;
+    let (output, token) = fixture.task(COPILOT).await;
     assert!(output.stdout.contains("Hello."), "{}", output.stderr);
     assert_eq!(token, "secret-api-2");
-    let requests = scene.site.requests();
+    let requests = fixture.site.requests();
     let last = requests
         .iter()
         .rev()
@@ -300,25 +300,25 @@ async fn a_device_code_signs_in_and_requests_carry_the_exchanged_token() {
         .unwrap();
     assert!(last.head.contains("copilot-integration-id: "), "{}", last.head);
 
-    let output = scene.run(&["logout", "github-copilot"]).await;
+    let output = fixture.run(&["logout", "github-copilot"]).await;
     assert!(
         output.stderr.contains("signed out of github-copilot"),
         "{}",
         output.stderr
     );
     assert!(!std::fs::read_to_string(&file).unwrap().contains("secret-"));
-    let (output, _) = scene.task(COPILOT).await;
+    let (output, _) = fixture.task(COPILOT).await;
     assert_eq!(output.code(), Some(2), "{}", output.stderr);
 }
 
 #[tokio::test]
 async fn a_denied_sign_in_and_an_unknown_provider_are_reported() {
-    let scene = Scene::start().await;
-    scene.set(|provider| provider.denied = true);
-    let output = scene.run(&["login", "github-copilot"]).await;
+    let fixture = Fixture::start().await;
+    fixture.set(|provider| provider.denied = true);
+    let output = fixture.run(&["login", "github-copilot"]).await;
     assert_eq!(output.code(), Some(1), "{}", output.stderr);
     assert!(output.stderr.contains("the sign-in was denied"), "{}", output.stderr);
-    let output = scene.run(&["login", "nobody"]).await;
+    let output = fixture.run(&["login", "nothing"]).await;
     assert_eq!(output.code(), Some(2));
     assert!(
         output
@@ -327,28 +327,28 @@ async fn a_denied_sign_in_and_an_unknown_provider_are_reported() {
         "{}",
         output.stderr
     );
-    let output = scene.run(&["login", "anthropic"]).await;
+    let output = fixture.run(&["login", "anthropic"]).await;
     assert!(output.stderr.contains("hew keys set anthropic"), "{}", output.stderr);
-    let output = scene.run(&["login"]).await;
+    let output = fixture.run(&["login"]).await;
     assert!(output.stderr.contains("`hew login PROVIDER`"), "{}", output.stderr);
-    let output = scene.run(&["accounts", "--json"]).await;
+    let output = fixture.run(&["accounts", "--json"]).await;
     assert_eq!(output.stdout.trim(), "[]");
 }
 
 #[tokio::test]
 async fn tokens_are_refreshed_before_they_expire_and_after_a_401() {
-    let scene = Scene::start().await;
+    let fixture = Fixture::start().await;
     // OpenAI's device flow: a pending code is HTTP 403, and the code is redeemed for tokens.
-    let output = scene.run(&["login", "chatgpt", "--device"]).await;
+    let output = fixture.run(&["login", "chatgpt", "--device"]).await;
     assert!(output.is_success(), "{}", output.stderr);
     assert!(
         output.stderr.contains("signed in to ChatGPT as ada@example.org"),
         "{}",
         output.stderr
     );
-    let (output, token) = scene.task(CHATGPT).await;
+    let (output, token) = fixture.task(CHATGPT).await;
     assert_eq!(token, "secret-access-1", "{}", output.stderr);
-    let requests = scene.site.requests();
+    let requests = fixture.site.requests();
     let api = requests
         .iter()
         .rev()
@@ -366,42 +366,48 @@ async fn tokens_are_refreshed_before_they_expire_and_after_a_401() {
     );
 
     // The API rejects a token that should be valid; the next one is about to expire and is refreshed before use.
-    scene.set(|provider| provider.accepted = "secret-access-2".into());
-    let (output, token) = scene.task(CHATGPT).await;
+    fixture.set(|provider| provider.accepted = "secret-access-2".into());
+    let (output, token) = fixture.task(CHATGPT).await;
     assert!(output.is_success(), "{}", output.stderr);
     assert_eq!(token, "secret-access-2");
-    scene.set(|provider| provider.accepted = String::new());
-    scene.change_received("/chatgpt/tokens/lifetime/received", -3_540);
-    let before = scene.count("/token");
-    let (_, token) = scene.task(CHATGPT).await;
-    assert_eq!((token.as_str(), scene.count("/token") - before), ("secret-access-3", 1));
-    let (_, token) = scene.task(CHATGPT).await;
-    assert_eq!((token.as_str(), scene.count("/token") - before), ("secret-access-3", 1));
+    fixture.set(|provider| provider.accepted = String::new());
+    fixture.change_received("/chatgpt/tokens/lifetime/received", -3_540);
+    let before = fixture.count("/token");
+    let (_, token) = fixture.task(CHATGPT).await;
+    assert_eq!(
+        (token.as_str(), fixture.count("/token") - before),
+        ("secret-access-3", 1)
+    );
+    let (_, token) = fixture.task(CHATGPT).await;
+    assert_eq!(
+        (token.as_str(), fixture.count("/token") - before),
+        ("secret-access-3", 1)
+    );
 }
 
 #[tokio::test]
 async fn processes_that_refresh_at_the_same_time_use_the_refresh_token_once() {
-    let scene = Scene::start().await;
-    assert!(scene.run(&["login", "chatgpt", "--device"]).await.is_success());
-    scene.change_received("/chatgpt/tokens/lifetime/received", -3_540);
-    let before = scene.count("/token");
-    let run = || scene.hew.clone().args(["run", "-m", CHATGPT, "say hello"]).run();
+    let fixture = Fixture::start().await;
+    assert!(fixture.run(&["login", "chatgpt", "--device"]).await.is_success());
+    fixture.change_received("/chatgpt/tokens/lifetime/received", -3_540);
+    let before = fixture.count("/token");
+    let run = || fixture.hew.clone().args(["run", "-m", CHATGPT, "say hello"]).run();
     let (one, two) = tokio::join!(run(), run());
     for output in [one.unwrap(), two.unwrap()] {
         assert!(output.is_success(), "{}", output.stderr);
     }
-    assert_eq!(scene.count("/token") - before, 1);
+    assert_eq!(fixture.count("/token") - before, 1);
 }
 
 #[tokio::test]
-async fn a_revoked_sign_in_names_the_command_that_renews_it() {
-    let scene = Scene::start().await;
+async fn the_error_for_a_revoked_sign_in_names_the_command_that_renews_it() {
+    let fixture = Fixture::start().await;
     for (provider, model) in [("chatgpt", CHATGPT), ("github-copilot", COPILOT)] {
-        scene.set(|provider| provider.revoked = false);
-        let output = scene.run(&["login", provider, "--device"]).await;
+        fixture.set(|provider| provider.revoked = false);
+        let output = fixture.run(&["login", provider, "--device"]).await;
         assert!(output.is_success(), "{}", output.stderr);
-        scene.set(|provider| provider.revoked = true);
-        let (output, _) = scene.task(model).await;
+        fixture.set(|provider| provider.revoked = true);
+        let (output, _) = fixture.task(model).await;
         assert!(!output.is_success(), "{}", output.stdout);
         assert!(
             output.stderr.contains("the sign-in has expired or was revoked")
@@ -414,36 +420,36 @@ async fn a_revoked_sign_in_names_the_command_that_renews_it() {
 
 #[tokio::test]
 async fn wrong_clocks_neither_use_an_expired_token_nor_refresh_a_valid_one() {
-    let scene = Scene::start().await;
+    let fixture = Fixture::start().await;
     // The provider's clock is a day early or late: expiry is measured from its own time.
     for skew in [86_400, -86_400] {
-        scene.set(|provider| provider.skew = skew);
-        assert!(scene.run(&["login", "github-copilot"]).await.is_success());
-        let before = scene.count("/exchange");
-        let (output, _) = scene.task(COPILOT).await;
+        fixture.set(|provider| provider.skew = skew);
+        assert!(fixture.run(&["login", "github-copilot"]).await.is_success());
+        let before = fixture.count("/exchange");
+        let (output, _) = fixture.task(COPILOT).await;
         assert!(output.is_success(), "{}", output.stderr);
-        assert_eq!(scene.count("/exchange"), before, "skew {skew}");
+        assert_eq!(fixture.count("/exchange"), before, "skew {skew}");
     }
     // This machine's clock was set back after the sign-in: expiry cannot be judged, so the token is replaced.
-    scene.change_received("/github-copilot/tokens/exchanged/lifetime/received", 864_000);
-    let before = scene.count("/exchange");
-    let (output, _) = scene.task(COPILOT).await;
+    fixture.change_received("/github-copilot/tokens/exchanged/lifetime/received", 864_000);
+    let before = fixture.count("/exchange");
+    let (output, _) = fixture.task(COPILOT).await;
     assert!(output.is_success(), "{}", output.stderr);
-    assert_eq!(scene.count("/exchange"), before + 1);
+    assert_eq!(fixture.count("/exchange"), before + 1);
 }
 
 #[tokio::test]
 async fn a_browser_signs_in_with_pkce_and_a_forged_callback_is_ignored() {
-    let scene = Scene::start().await;
-    let seen = scene.hew.home().join("url");
-    let program = scene.hew.home().join("browser");
+    let fixture = Fixture::start().await;
+    let seen = fixture.hew.home().join("url");
+    let program = fixture.hew.home().join("browser");
     std::fs::write(
         &program,
         format!("#!/bin/sh\necho \"$1\" > {0}.tmp; mv {0}.tmp {0}\n", seen.display()),
     )
     .unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let login = scene.hew.clone().env("BROWSER", &program).args(["login", "chatgpt"]);
+    let login = fixture.hew.clone().env("BROWSER", &program).args(["login", "chatgpt"]);
     let running = login.spawn().unwrap();
     let url = loop {
         match std::fs::read_to_string(&seen) {
@@ -458,7 +464,7 @@ async fn a_browser_signs_in_with_pkce_and_a_forged_callback_is_ignored() {
             .find(|(own, _)| *own == name);
         value.unwrap_or_else(|| panic!("no {name} in {url}")).1.to_owned()
     };
-    assert!(url.starts_with(&scene.site.url("/authorize?")), "{url}");
+    assert!(url.starts_with(&fixture.site.url("/authorize?")), "{url}");
     assert_eq!(field("code_challenge_method"), "S256");
     let port = field("redirect_uri")
         .split("%3A")
@@ -482,7 +488,7 @@ async fn a_browser_signs_in_with_pkce_and_a_forged_callback_is_ignored() {
     assert!(page.contains("You are signed in"), "{page}");
     let output = running.wait().await.unwrap();
     assert!(output.is_success(), "{}", output.stderr);
-    let requests = scene.site.requests();
+    let requests = fixture.site.requests();
     let redeemed = requests
         .iter()
         .find(|request| request.body.contains("code=good"))
@@ -499,12 +505,12 @@ async fn a_browser_signs_in_with_pkce_and_a_forged_callback_is_ignored() {
         verifier.len() >= 43 && verifier != field("code_challenge"),
         "{verifier}"
     );
-    let (output, token) = scene.task(CHATGPT).await;
+    let (output, token) = fixture.task(CHATGPT).await;
     assert_eq!(token, "secret-access-1", "{}", output.stderr);
 
-    let output = scene.run(&["logout"]).await;
+    let output = fixture.run(&["logout"]).await;
     assert!(output.is_success(), "{}", output.stderr);
-    let requests = scene.site.requests();
+    let requests = fixture.site.requests();
     let revoked = requests
         .iter()
         .find(|request| request.line.contains("/revoke"))

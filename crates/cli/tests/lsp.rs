@@ -1,4 +1,4 @@
-//! What an edit broke comes back with the edit: the real binary, a scripted model, a real language server.
+//! Diagnostics after edits, with the real binary, a scripted model and a real language server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -8,7 +8,7 @@ use testkit::{Hew, Project, Script, Server, Turn, TurnOrder};
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const MAIN: &str = "int twice(int n) { return 2 * n; }\nint main(void) { return twice(4); }\n";
 
-/// Whether the server is there. `cargo xtask ci` sees to it.
+/// Whether the server is installed, which `cargo xtask ci` requires.
 fn has_clangd() -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).any(|folder| folder.join("clangd").is_file());
@@ -19,7 +19,7 @@ fn has_clangd() -> bool {
     found
 }
 
-async fn world() -> (Server, Project, Hew) {
+async fn fixture() -> (Server, Project, Hew) {
     let read = Turn::calls("read_file", json!({"path": "main.c"}));
     let edit = json!({"path": "main.c", "old_text": "2 * n", "new_text": "2 * m"});
     let script = Script::new()
@@ -43,12 +43,12 @@ async fn world() -> (Server, Project, Hew) {
 }
 
 #[tokio::test]
-async fn in_a_trusted_folder_a_new_error_is_told_in_the_same_turn_and_a_rename_reaches_every_use() {
+async fn in_a_trusted_folder_new_errors_are_reported_with_the_edit_and_renames_change_every_use() {
     if !has_clangd() {
         println!("skipped: clangd is not installed");
         return;
     }
-    let (server, project, hew) = world().await;
+    let (server, project, hew) = fixture().await;
     let trusted = hew.clone().args(["trust"]).run().await.unwrap();
     assert_eq!(trusted.code(), Some(0), "{}", trusted.stderr);
     let run = hew.clone().args(["run", "-m", MODEL, "break it"]).run().await.unwrap();
@@ -58,9 +58,9 @@ async fn in_a_trusted_folder_a_new_error_is_told_in_the_same_turn_and_a_rename_r
         .iter()
         .map(|request| String::from_utf8_lossy(&request.body).into_owned())
         .collect();
-    let told = "[new since this edit, by the language server: 1 problem]";
+    let heading = "[new since this edit, by the language server: 1 problem]";
     assert!(
-        bodies[2].contains(told) && bodies[2].contains("main.c:1:31 error"),
+        bodies[2].contains(heading) && bodies[2].contains("main.c:1:31 error"),
         "{}",
         bodies[2]
     );
@@ -76,8 +76,8 @@ async fn in_a_trusted_folder_a_new_error_is_told_in_the_same_turn_and_a_rename_r
 }
 
 #[tokio::test]
-async fn in_a_folder_that_is_not_trusted_no_server_is_started() {
-    let (server, _project, hew) = world().await;
+async fn no_language_server_is_started_in_an_untrusted_folder() {
+    let (server, _project, hew) = fixture().await;
     let run = hew.clone().args(["run", "-m", MODEL, "break it"]).run().await.unwrap();
     assert_eq!(run.stdout, "Done.\n", "{}", run.stderr);
     let last = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
@@ -93,7 +93,7 @@ async fn in_a_folder_that_is_not_trusted_no_server_is_started() {
 }
 
 #[tokio::test]
-async fn a_symbol_in_a_prompt_is_shown_whole_where_a_language_server_finds_it() {
+async fn a_mentioned_symbol_is_included_completely_with_and_without_a_language_server() {
     if !has_clangd() {
         println!("skipped: clangd is not installed");
         return;

@@ -8,18 +8,18 @@ use testkit::{Hew, Output, ParsedRequest, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
-fn odd() -> String {
+fn misbehaving_server() -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/all/peers/misbehaving.py");
     script.canonicalize().unwrap().display().to_string()
 }
 
-/// Your configuration: these servers, each with the name of how it behaves.
+/// Writes a configuration with these servers, each named after its behaviour.
 fn configure(hew: &Hew, servers: &[&str], more: &str) {
     let folder = hew.home().join(".config/hew");
     std::fs::create_dir_all(&folder).unwrap();
-    let entries = servers.iter().map(|how| {
-        let script = odd();
-        format!("[mcp.{how}]\ncommand = 'python3'\nargs = ['{script}', '{how}']\ntimeout = '20s'\n")
+    let entries = servers.iter().map(|behaviour| {
+        let script = misbehaving_server();
+        format!("[mcp.{behaviour}]\ncommand = 'python3'\nargs = ['{script}', '{behaviour}']\ntimeout = '20s'\n")
     });
     let text: String = [more.to_owned(), "\n".into()].into_iter().chain(entries).collect();
     std::fs::write(folder.join("config.toml"), text).unwrap();
@@ -69,12 +69,18 @@ async fn tools_of_a_new_server_are_in_the_first_request_and_the_prompt_stays_the
     configure(&hew, &["plain"], "");
     run(&hew, &["--permission", "full"]).await;
     assert!(server.main_requests()[0].parsed().unwrap().offers("first"));
-    let said = results(&last(&server));
-    assert_eq!(said.len(), calls.len());
-    for (said, call) in said.iter().zip(&calls) {
-        assert!(said.starts_with("plain did first"), "{call:?}: {said}");
+    let requests = server.main_requests();
+    let sent = requests
+        .last()
+        .map(|request| request.json().to_string())
+        .unwrap_or_default();
+    assert!(!sent.contains("new tools"), "listed tools are not announced: {sent}");
+    let call_results = results(&last(&server));
+    assert_eq!(call_results.len(), calls.len());
+    for (result, call) in call_results.iter().zip(&calls) {
+        assert!(result.starts_with("plain did first"), "{call:?}: {result}");
     }
-    // Now it is known: it is listed, and called by its name.
+    // The server is known now: its tool is listed and called by name.
     let mut before = None;
     for _ in 0..2 {
         let script = Script::new()
@@ -89,13 +95,13 @@ async fn tools_of_a_new_server_are_in_the_first_request_and_the_prompt_stays_the
         assert_eq!(
             *before.get_or_insert_with(|| prefix.clone()),
             prefix,
-            "no byte has changed"
+            "the prefix has changed"
         );
     }
 }
 
 #[tokio::test]
-async fn a_call_is_asked_about_and_refused_where_nobody_is_unless_it_is_always_allowed() {
+async fn a_call_is_denied_without_approvals_unless_it_is_always_allowed() {
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let calls = [
         Turn::calls("find_tools", json!({"query": "first"})),
@@ -115,8 +121,8 @@ async fn a_call_is_asked_about_and_refused_where_nobody_is_unless_it_is_always_a
         let text = text.replace("[mcp.plain]\n", if more.is_empty() { "[mcp.plain]\n" } else { more });
         std::fs::write(&file, text).unwrap();
         run(&hew, &[]).await;
-        let said = results(&last(&server));
-        assert!(said[1].starts_with(expected), "{said:?}");
+        let results = results(&last(&server));
+        assert!(results[1].starts_with(expected), "{results:?}");
     }
 }
 
@@ -139,14 +145,14 @@ async fn the_first_server_added_in_a_running_session_is_found() {
     configure(&hew, &[], "");
     home.set(hew.clone()).ok().unwrap();
     run(&hew, &["--permission", "full"]).await;
-    let said = results(&last(&server));
-    assert!(said[0].starts_with("plain did first"), "{said:?}");
-    assert!(said[1].starts_with("first: Does first."), "{said:?}");
-    assert!(said[2].starts_with("plain did first"), "{said:?}");
+    let results = results(&last(&server));
+    assert!(results[0].starts_with("plain did first"), "{results:?}");
+    assert!(results[1].starts_with("first: Does first."), "{results:?}");
+    assert!(results[2].starts_with("plain did first"), "{results:?}");
 }
 
 #[tokio::test]
-async fn dead_servers_do_not_hold_up_the_work() {
+async fn failing_servers_do_not_delay_a_turn() {
     let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
     let script = Script::new()
         .turn(Turn::calls("read_file", json!({"path": "a.txt"})))
@@ -159,8 +165,8 @@ async fn dead_servers_do_not_hold_up_the_work() {
 }
 
 #[tokio::test]
-async fn what_a_project_defines_is_started_only_where_the_folder_is_trusted() {
-    let script = odd();
+async fn servers_of_a_project_are_started_only_if_it_is_trusted() {
+    let script = misbehaving_server();
     let file = json!({"mcpServers": {"plain": {"command": "python3", "args": [script, "plain"]}}}).to_string();
     let project = Project::new(&[(".mcp.json", &file)]).unwrap();
     let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
@@ -183,21 +189,21 @@ async fn what_a_project_defines_is_started_only_where_the_folder_is_trusted() {
 }
 
 #[tokio::test]
-async fn servers_are_added_listed_tested_read_about_and_removed() {
+async fn servers_are_added_listed_tested_and_removed_and_their_logs_shown() {
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
         .current_dir(project.root())
         .env("MY_KEY", "k");
-    let go = |args: &[&str]| hew.clone().arg("mcp").args(args).run();
-    let added = go(&[
+    let mcp = |args: &[&str]| hew.clone().arg("mcp").args(args).run();
+    let added = mcp(&[
         "add",
         "my server",
         "--env",
         "KEY=${env:MY_KEY}",
         "--",
         "python3",
-        &odd(),
+        &misbehaving_server(),
         "noisy",
     ])
     .await
@@ -208,23 +214,30 @@ async fn servers_are_added_listed_tested_read_about_and_removed() {
         config.contains("[mcp.\"my server\"]") && config.contains("KEY = \"${env:MY_KEY}\""),
         "{config}"
     );
-    go(&["add", "elsewhere", "--url", "http://127.0.0.1:1/mcp", "--header", "A=b"])
-        .await
-        .unwrap();
-    let listed: Value = serde_json::from_str(&go(&["list", "--json"]).await.unwrap().stdout).unwrap();
-    assert_eq!(listed[1]["name"], "my server");
-    assert_eq!(listed[0]["target"], "http://127.0.0.1:1/mcp");
-    let tested = go(&["test"]).await.unwrap();
+    mcp(&[
+        "add",
+        "unreachable",
+        "--url",
+        "http://127.0.0.1:1/mcp",
+        "--header",
+        "A=b",
+    ])
+    .await
+    .unwrap();
+    let listed: Value = serde_json::from_str(&mcp(&["list", "--json"]).await.unwrap().stdout).unwrap();
+    assert_eq!(listed[0]["name"], "my server");
+    assert_eq!(listed[1]["target"], "http://127.0.0.1:1/mcp");
+    let tested = mcp(&["test"]).await.unwrap();
     assert_eq!(tested.code(), Some(1));
     assert!(tested.stdout.contains("my server: odd 1"), "{}", tested.stdout);
     assert!(
         tested
             .stdout
-            .contains("elsewhere: the MCP server `elsewhere` cannot be reached"),
+            .contains("unreachable: the MCP server `unreachable` cannot be reached"),
         "{}",
         tested.stdout
     );
-    let logs = go(&["logs", "my server"]).await.unwrap();
+    let logs = mcp(&["logs", "my server"]).await.unwrap();
     assert!(
         logs.stdout.contains("warming up") && logs.stdout.contains("(not a message) Welcome"),
         "{}",
@@ -236,12 +249,12 @@ async fn servers_are_added_listed_tested_read_about_and_removed() {
         "headers are not shown: {}",
         shown.stdout
     );
-    assert_eq!(go(&["remove", "my server"]).await.unwrap().code(), Some(0));
-    let gone = go(&["remove", "my server"]).await.unwrap();
-    assert_eq!(gone.code(), Some(2));
-    let none = go(&["test", "my server"]).await.unwrap();
-    assert!(none.stderr.contains("there are elsewhere"), "{}", none.stderr);
-    let wrong = go(&["add", "x", "--env", "nonsense", "--", "true"]).await.unwrap();
+    assert_eq!(mcp(&["remove", "my server"]).await.unwrap().code(), Some(0));
+    let missing = mcp(&["remove", "my server"]).await.unwrap();
+    assert_eq!(missing.code(), Some(2));
+    let none = mcp(&["test", "my server"]).await.unwrap();
+    assert!(none.stderr.contains("there are unreachable"), "{}", none.stderr);
+    let wrong = mcp(&["add", "x", "--env", "nonsense", "--", "true"]).await.unwrap();
     assert_eq!(wrong.code(), Some(2));
 }
 
@@ -249,18 +262,18 @@ fn python() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let named = std::env::var_os("HEW_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| root.join("../../.tools/python/bin/python"));
-    let able = std::process::Command::new(&python).args(["-c", "import mcp"]).output();
-    let able = able.is_ok_and(|output| output.status.success());
-    if !able {
+    let has_sdk = std::process::Command::new(&python).args(["-c", "import mcp"]).output();
+    let has_sdk = has_sdk.is_ok_and(|output| output.status.success());
+    if !has_sdk {
         eprintln!("skipped: no Python with the MCP SDK (set HEW_PYTHON, or run `cargo xtask ci`)");
     }
-    able.then_some(python)
+    has_sdk.then_some(python)
 }
 
 #[tokio::test]
 async fn a_prompt_of_a_server_is_a_slash_command() {
     let Some(python) = python() else { return };
-    let script = Path::new(&odd()).with_file_name("official.py");
+    let script = Path::new(&misbehaving_server()).with_file_name("official.py");
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
     let hew = hew(&server, &project);
@@ -275,8 +288,8 @@ async fn a_prompt_of_a_server_is_a_slash_command() {
     let run = |words: &'static str| hew.clone().args(["run", "--no-title", "-m", MODEL, words]).run();
     let output = run("/official.review fn main() {}").await.unwrap();
     assert_eq!(output.code(), Some(0), "{}", output.stderr);
-    let said = last(&server).last_user_text().to_owned();
-    assert_eq!(said.lines().next(), Some("Please review: fn main() {}"), "{said}");
+    let prompt = last(&server).last_user_text().to_owned();
+    assert_eq!(prompt.lines().next(), Some("Please review: fn main() {}"), "{prompt}");
     let missing = run("/official.review").await.unwrap();
     assert_eq!(missing.code(), Some(2));
     assert!(
@@ -286,7 +299,7 @@ async fn a_prompt_of_a_server_is_a_slash_command() {
     );
 }
 
-/// What an official client sees of `hew mcp serve`.
+/// The report of an official client about `hew mcp serve`.
 async fn inspect(client: Hew, project: &Project, answer: &str) -> Value {
     let output = client
         .env("ANSWER", answer)
@@ -299,7 +312,7 @@ async fn inspect(client: Hew, project: &Project, answer: &str) -> Value {
     serde_json::from_str(output.stdout.trim()).unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
 }
 
-async fn served(client: impl Fn(&Server) -> Hew) {
+async fn check_served_tools(client: impl Fn(&Server) -> Hew) {
     for answer in ["no", "yes"] {
         let project = Project::new(&[("a.txt", "hello there\n")]).unwrap();
         let script = Script::new()
@@ -315,22 +328,22 @@ async fn served(client: impl Fn(&Server) -> Hew) {
         assert!(!names.contains("terminal"), "{names}");
         let reading = report["reading"].to_string();
         assert!(reading.contains("grep") && !reading.contains("write_file"), "{reading}");
-        let said = |key: &str| {
+        let call = |key: &str| {
             (
                 report[key]["error"] == true,
                 report[key]["text"].as_str().unwrap_or_default().to_owned(),
             )
         };
-        assert!(said("found").1.contains("a.txt"), "{report}");
-        assert!(said("read").1.contains("hello there"), "{report}");
-        assert!(!said("edited").0, "{report}");
+        assert!(call("found").1.contains("a.txt"), "{report}");
+        assert!(call("read").1.contains("hello there"), "{report}");
+        assert!(!call("edited").0, "{report}");
         assert_eq!(project.read("a.txt").unwrap(), "goodbye there\n");
-        assert_eq!(said("outside").0, answer == "no", "{report}");
+        assert_eq!(call("outside").0, answer == "no", "{report}");
         assert!(
-            said("unknown").0 && said("unknown").1.contains("unknown tool `terminal`"),
+            call("unknown").0 && call("unknown").1.contains("unknown tool `terminal`"),
             "{report}"
         );
-        assert!(said("task").1.starts_with("It is done.\n[session "), "{report}");
+        assert!(call("task").1.starts_with("It is done.\n[session "), "{report}");
         assert_eq!(report["asked"].as_array().unwrap().len(), 1, "{report}");
         let outside = project.root().parent().unwrap().join("outside.txt");
         assert_eq!(outside.exists(), answer == "yes");
@@ -341,7 +354,7 @@ async fn served(client: impl Fn(&Server) -> Hew) {
 async fn the_official_python_client_can_use_hew_as_a_server() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(python) = python() else { return };
-    served(|server| {
+    check_served_tools(|server| {
         let client = Hew::new(&python).unwrap().with_server(server);
         client
             .arg(root.join("tests/mcp/client.py"))
@@ -359,7 +372,7 @@ async fn the_official_typescript_client_can_use_hew_as_a_server() {
         eprintln!("skipped: no TypeScript SDK (set HEW_NODE_MODULES, or run `cargo xtask ci`)");
         return;
     }
-    served(|server| {
+    check_served_tools(|server| {
         let client = Hew::new("node")
             .unwrap()
             .with_server(server)

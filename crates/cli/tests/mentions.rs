@@ -93,6 +93,19 @@ async fn files_folders_lines_and_sessions_are_included_and_missing_ones_reported
 }
 
 #[tokio::test]
+async fn a_path_in_the_project_may_begin_with_a_slash_or_a_scheme() {
+    let server = Server::start(Script::new().turn(Turn::text("Seen."))).await.unwrap();
+    let project = Project::new(&[("docs/guide.md", "first words\n"), ("with space.txt", "second words\n")]).unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap().with_server(&server);
+    let hew = hew.env("HEW_TITLE", "false").current_dir(project.root());
+    let prompt = r"see @/docs/guide.md and @/with\ space.txt, but not @/docs/absent.md and @file:docs/absent.md";
+    let seen = hew.args(["run", "-m", MODEL, prompt]).run().await.unwrap();
+    assert_eq!(seen.stderr.matches("not included: ").count(), 2, "{}", seen.stderr);
+    let body = String::from_utf8_lossy(&server.requests()[0].body).into_owned();
+    assert!(body.contains("first words") && body.contains("second words"), "{body}");
+}
+
+#[tokio::test]
 async fn before_the_first_commit_the_diff_contains_all_tracked_files() {
     let server = Server::start(Script::new().turn(Turn::text("Seen."))).await.unwrap();
     let project = Project::new(&[("a.txt", "first words\n")]).unwrap();
@@ -180,8 +193,8 @@ async fn the_diff_diagnostics_and_pages_are_included_and_missing_ones_reported()
 
     // Each missing mention is reported as written, and the prompt is sent anyway.
     let elsewhere = Project::new(&[("b.txt", "b\n")]).unwrap();
-    let gone = site.url("/gone");
-    let prompt = format!("see @diff and @{gone} and @rule:none and @thread:0123 and #no_such_thing and @no.png");
+    let missing = site.url("/missing");
+    let prompt = format!("see @diff and @{missing} and @rule:none and @thread:0123 and #no_such_thing and @no.png");
     let unseen = hew
         .clone()
         .args(["run", "-m", MODEL, &prompt])
@@ -192,7 +205,7 @@ async fn the_diff_diagnostics_and_pages_are_included_and_missing_ones_reported()
     assert_eq!(unseen.stdout, "Unseen.\n", "{}", unseen.stderr);
     for miss in [
         "@diff".to_owned(),
-        format!("@{gone}"),
+        format!("@{missing}"),
         "@rule:none".into(),
         "@thread:0123".into(),
         "#no_such_thing".into(),

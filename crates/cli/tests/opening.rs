@@ -1,27 +1,27 @@
-//! How the terminal front end begins: with a session, or with the reason why there is none.
+//! The start of the terminal front end: a session is opened, or the error is reported.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
 use std::os::unix::fs::PermissionsExt as _;
 use testkit::{Hew, ParsedRequest, Project, Script, Server, Tmux, Turn};
 
-/// What stands in the line where prompts are written.
+/// The placeholder of the composer.
 const READY: &str = "Describe a task";
 
-struct Play {
-    /// Serves the model; it is never looked at.
+struct Fixture {
+    /// Serves the model while the test runs.
     _server: Server,
     _project: Project,
     hew: Hew,
 }
 
-async fn play() -> Option<Play> {
+async fn fixture() -> Option<Fixture> {
     if !Tmux::is_installed() {
         return None;
     }
-    // What hew tells about the surroundings comes after what the person said.
-    let said = |seen: &ParsedRequest| seen.last_user_text().lines().next().unwrap_or_default().to_owned();
-    let script = Script::dynamic(move |seen: &ParsedRequest| Turn::text(format!("Heard: {}.", said(seen))));
+    // The environment follows the user's text.
+    let prompt = |request: &ParsedRequest| request.last_user_text().lines().next().unwrap_or_default().to_owned();
+    let script = Script::dynamic(move |request: &ParsedRequest| Turn::text(format!("Received: {}.", prompt(request))));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "a\n")]).unwrap();
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
@@ -29,20 +29,20 @@ async fn play() -> Option<Play> {
         .with_server(&server)
         .env("HEW_MODEL", "anthropic/claude-sonnet-4-6")
         .current_dir(project.root());
-    Some(Play {
+    Some(Fixture {
         _server: server,
         _project: project,
         hew,
     })
 }
 
-/// What is shown, however it was broken into rows.
-fn in_a_line(all: &str) -> String {
+/// The text without line breaks.
+fn unwrapped(all: &str) -> String {
     all.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Waits until the front end has ended so, and looks whether the terminal was given back.
-async fn ended(tmux: &Tmux, code: u8) -> String {
+/// Waits until the front end has exited with this code, and checks that the terminal is restored.
+async fn wait_for_exit(tmux: &Tmux, code: u8) -> String {
     let end = format!("ended with {code}");
     let all = tmux
         .wait_until(|all| all.contains(&end) && all.contains("icanon"))
@@ -56,86 +56,87 @@ async fn ended(tmux: &Tmux, code: u8) -> String {
     all
 }
 
-/// Leaves: the first Ctrl-C asks for a second one.
-async fn leave(tmux: &Tmux) -> String {
+/// Quits with Ctrl-C, which has to be pressed twice.
+async fn quit(tmux: &Tmux) -> String {
     tmux.press(&["C-c"]).unwrap();
     tmux.wait_for_text("press again to quit").await.unwrap();
     tmux.press(&["C-c"]).unwrap();
-    ended(tmux, 0).await
+    wait_for_exit(tmux, 0).await
 }
 
 #[tokio::test]
-async fn what_is_wrong_at_the_start_is_the_end_with_the_sentence_of_hew_run() {
-    let Some(play) = play().await else { return };
-    for (args, code, sentence) in [
+async fn an_error_at_the_start_exits_with_the_message_of_hew_run() {
+    let Some(fixture) = fixture().await else { return };
+    for (args, code, message) in [
         (&["--session", "zzz"][..], 2, "error: there is no session"),
         (&["resume"], 2, "error: there is no session in "),
         (&["resume", "0123"], 2, "error: there is no session"),
         (&["-m", "foo/bar"], 2, "error: there is no model `foo/bar`"),
         (&["--mode", "cod"], 2, "error: there is no mode `cod`"),
     ] {
-        let tmux = Tmux::start(&play.hew.clone().args(args), 100, 30).unwrap();
-        let all = ended(&tmux, code).await;
-        assert!(all.contains(sentence) && all.contains("hint: "), "{args:?}: {all}");
+        let tmux = Tmux::start(&fixture.hew.clone().args(args), 100, 30).unwrap();
+        let all = wait_for_exit(&tmux, code).await;
+        assert!(all.contains(message) && all.contains("hint: "), "{args:?}: {all}");
         assert!(!all.contains(READY), "{args:?}: {all}");
     }
     let data = tempfile::tempdir().unwrap();
     std::fs::write(
         data.path().join("hew.db"),
-        "nothing of a database, and long enough to be looked at".repeat(99),
+        "not a database, and longer than its header".repeat(99),
     )
     .unwrap();
-    let tmux = Tmux::start(&play.hew.clone().env("HEW_DATA_DIR", data.path()), 100, 30).unwrap();
-    let all = ended(&tmux, 1).await;
+    let tmux = Tmux::start(&fixture.hew.clone().env("HEW_DATA_DIR", data.path()), 100, 30).unwrap();
+    let all = wait_for_exit(&tmux, 1).await;
     assert!(all.contains("error: ") && all.contains("hew.db"), "{all}");
 }
 
 #[tokio::test]
-async fn where_there_is_nothing_to_go_on_with_a_new_session_begins() {
-    let Some(play) = play().await else { return };
-    let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
-    tmux.wait_until(|all| in_a_line(all).contains("starting a new session"))
+async fn continuing_starts_a_new_session_if_there_is_none() {
+    let Some(fixture) = fixture().await else { return };
+    let tmux = Tmux::start(&fixture.hew.clone().arg("-c"), 100, 30).unwrap();
+    tmux.wait_until(|all| unwrapped(all).contains("starting a new session"))
         .await
         .unwrap();
     tmux.wait_for_text(READY).await.unwrap();
-    // Nothing was said: there is nothing to resume.
-    let all = leave(&tmux).await;
+    // Without a prompt there is nothing to resume.
+    let all = quit(&tmux).await;
     assert!(!all.contains("to continue:"), "{all}");
-    let tmux = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
-    tmux.wait_until(|all| in_a_line(all).contains("starting a new session"))
+    let tmux = Tmux::start(&fixture.hew.clone().arg("-c"), 100, 30).unwrap();
+    tmux.wait_until(|all| unwrapped(all).contains("starting a new session"))
         .await
         .unwrap();
     tmux.wait_for_text(READY).await.unwrap();
     tmux.write("hello").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    tmux.wait_for_text("Heard: hello.").await.unwrap();
+    tmux.wait_for_text("Received: hello.").await.unwrap();
 
-    // Open in another terminal, it cannot be opened here until it is left there.
-    let here = Tmux::start(&play.hew.clone().arg("-c"), 100, 30).unwrap();
-    let all = ended(&here, 1).await;
+    // A session that is open in another terminal cannot be opened until it is closed there.
+    let second = Tmux::start(&fixture.hew.clone().arg("-c"), 100, 30).unwrap();
+    let all = wait_for_exit(&second, 1).await;
     assert!(all.contains("error: ") && all.contains("is open"), "{all}");
     tmux.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
-    let all = leave(&tmux).await;
+    let all = quit(&tmux).await;
     assert!(all.contains("to continue: hew resume "), "{all}");
-    here.restart(&play.hew.clone().arg("-c")).unwrap();
-    here.wait_until(|all| all.contains("Heard: hello.") && all.contains("claude-sonnet-4-6"))
+    second.restart(&fixture.hew.clone().arg("-c")).unwrap();
+    second
+        .wait_until(|all| all.contains("Received: hello.") && all.contains("claude-sonnet-4-6"))
         .await
         .unwrap();
 }
 
 #[tokio::test]
-async fn a_task_on_the_command_line_is_said_at_once() {
-    let Some(play) = play().await else { return };
-    let tmux = Tmux::start(&play.hew.clone().args(["say it twice", "--effort", "low"]), 100, 30).unwrap();
-    let all = tmux.wait_for_text("Heard: say it twice.").await.unwrap();
+async fn a_task_on_the_command_line_is_sent_immediately() {
+    let Some(fixture) = fixture().await else { return };
+    let tmux = Tmux::start(&fixture.hew.clone().args(["say it twice", "--effort", "low"]), 100, 30).unwrap();
+    let all = tmux.wait_for_text("Received: say it twice.").await.unwrap();
     assert!(all.contains("› say it twice"), "{all}");
-    tmux.restart(&play.hew.clone().args(["-f", "a.txt", "--", "run", "along"]))
+    tmux.restart(&fixture.hew.clone().args(["-f", "a.txt", "--", "run", "along"]))
         .unwrap();
     tmux.wait_for_text("› run along").await.unwrap();
-    tmux.wait_for_text("Heard: ").await.unwrap();
+    tmux.wait_for_text("Received: ").await.unwrap();
 }
 
-/// Nobody has a key, and there is no keyring: no desktop runs in a clean environment.
+/// hew without a key; a clean environment has no desktop and therefore no keyring.
 fn without_key(server: &Server, project: &Project) -> Hew {
     Hew::new(env!("CARGO_BIN_EXE_hew"))
         .unwrap()
@@ -144,7 +145,7 @@ fn without_key(server: &Server, project: &Project) -> Hew {
 }
 
 #[tokio::test]
-async fn without_key_and_keyring_the_first_steps_lead_to_a_session() {
+async fn without_a_key_and_a_keyring_setup_leads_to_a_session() {
     if !Tmux::is_installed() || cfg!(target_os = "macos") {
         return;
     }
@@ -156,7 +157,7 @@ async fn without_key_and_keyring_the_first_steps_lead_to_a_session() {
     tmux.wait_for_text("Choose a model provider").await.unwrap();
     tmux.wait_for_text("requires a key").await.unwrap();
     tmux.press(&["Escape"]).unwrap();
-    let all = ended(&tmux, 2).await;
+    let all = wait_for_exit(&tmux, 2).await;
     assert!(all.contains("error: no model is configured"), "{all}");
     assert!(all.contains("hew keys set anthropic --file"), "{all}");
 
@@ -189,7 +190,7 @@ async fn without_key_and_keyring_the_first_steps_lead_to_a_session() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_key_can_watch_the_demonstration() {
+async fn the_demo_can_be_started_without_a_key() {
     if !Tmux::is_installed() || cfg!(target_os = "macos") {
         return;
     }
@@ -202,7 +203,7 @@ async fn whoever_has_no_key_can_watch_the_demonstration() {
 }
 
 #[tokio::test]
-async fn a_key_is_kept_in_a_file_where_there_is_no_keyring() {
+async fn a_key_is_stored_in_a_file_if_there_is_no_keyring() {
     if cfg!(target_os = "macos") {
         return;
     }
@@ -232,44 +233,49 @@ async fn a_key_is_kept_in_a_file_where_there_is_no_keyring() {
 }
 
 #[tokio::test]
-async fn whoever_cannot_have_another_session_keeps_their_own() {
-    let Some(play) = play().await else { return };
-    let there = Tmux::start(
-        &play.hew.clone().args(["--set", "title=false", "the alpha task"]),
+async fn the_current_session_continues_if_another_one_cannot_be_opened() {
+    let Some(fixture) = fixture().await else { return };
+    let first = Tmux::start(
+        &fixture.hew.clone().args(["--set", "title=false", "the alpha task"]),
         100,
         30,
     )
     .unwrap();
-    there.wait_for_text("Heard: the alpha task.").await.unwrap();
-    there.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
-    let here = Tmux::start(
-        &play.hew.clone().args(["--set", "title=false", "the beta task"]),
+    first.wait_for_text("Received: the alpha task.").await.unwrap();
+    first.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
+    let second = Tmux::start(
+        &fixture.hew.clone().args(["--set", "title=false", "the beta task"]),
         100,
         30,
     )
     .unwrap();
-    here.wait_for_text("Heard: the beta task.").await.unwrap();
-    here.wait_until(|all| !all.contains("esc to interrupt")).await.unwrap();
-    here.write("/sessions").unwrap();
-    here.press(&["Enter"]).unwrap();
-    here.wait_for_text("alpha").await.unwrap();
-    here.write("alpha").unwrap();
-    here.wait_until(|_| here.screen().is_ok_and(|seen| !seen.contains("beta")))
+    second.wait_for_text("Received: the beta task.").await.unwrap();
+    second
+        .wait_until(|all| !all.contains("esc to interrupt"))
         .await
         .unwrap();
-    here.press(&["Enter"]).unwrap();
-    here.wait_until(|all| in_a_line(all).contains("is open in another hew process"))
+    second.write("/sessions").unwrap();
+    second.press(&["Enter"]).unwrap();
+    second.wait_for_text("alpha").await.unwrap();
+    second.write("alpha").unwrap();
+    second
+        .wait_until(|_| second.screen().is_ok_and(|text| !text.contains("beta")))
         .await
         .unwrap();
-    here.write("still here").unwrap();
-    here.press(&["Enter"]).unwrap();
-    here.wait_for_text("Heard: still here.").await.unwrap();
+    second.press(&["Enter"]).unwrap();
+    second
+        .wait_until(|all| unwrapped(all).contains("is open in another hew process"))
+        .await
+        .unwrap();
+    second.write("still here").unwrap();
+    second.press(&["Enter"]).unwrap();
+    second.wait_for_text("Received: still here.").await.unwrap();
 }
 
 #[tokio::test]
-async fn a_copy_of_a_session_leaves_it_as_it_is() {
-    let Some(play) = play().await else { return };
-    let run = |args: &[&str]| play.hew.clone().args(args).run();
+async fn a_fork_does_not_change_its_session() {
+    let Some(fixture) = fixture().await else { return };
+    let run = |args: &[&str]| fixture.hew.clone().args(args).run();
     assert!(run(&["run", "the first task"]).await.unwrap().is_success());
     let output = run(&["fork"]).await.unwrap();
     assert!(output.is_success(), "{}", output.stderr);
@@ -284,12 +290,12 @@ async fn a_copy_of_a_session_leaves_it_as_it_is() {
     let all = run(&["sessions", "list", "--json"]).await.unwrap();
     let all: serde_json::Value = serde_json::from_str(&all.stdout).unwrap();
     assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
-    let tmux = Tmux::start(&play.hew.clone().args(["fork", &copy]), 100, 30).unwrap();
+    let tmux = Tmux::start(&fixture.hew.clone().args(["fork", &copy]), 100, 30).unwrap();
     tmux.wait_for_text("the first task").await.unwrap();
 }
 
 #[tokio::test]
-async fn the_configuration_is_looked_at_after_it_was_edited() {
+async fn the_configuration_is_checked_after_it_was_edited() {
     let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
     let edit = |text: &str| {
         let other = hew.home().join("other.toml");

@@ -27,7 +27,7 @@ fn home(config: &str) -> tempfile::TempDir {
     home
 }
 
-/// Runs these calls one after the other and returns what the model saw of each.
+/// Runs these calls in order and returns their results as sent to the model.
 async fn run(home: &Path, project: &Project, calls: &[(&str, Value)], args: &[&str]) -> (Vec<String>, Output) {
     let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
     let script = Script::new().turns(turns).turn(Turn::text("Done."));
@@ -35,17 +35,17 @@ async fn run(home: &Path, project: &Project, calls: &[(&str, Value)], args: &[&s
     let hew = at(home, project).with_server(&server).args(["run", "-m", MODEL]);
     let output = hew.args(args).arg("go").run().await.unwrap();
     let last = server.main_requests().last().unwrap().parsed().unwrap();
-    let seen = last.results().map(|result| result.text.clone()).collect();
-    (seen, output)
+    let results = last.results().map(|result| result.text.clone()).collect();
+    (results, output)
 }
 
-async fn said(hew: Hew) -> String {
+async fn all_output(hew: Hew) -> String {
     let output = hew.run().await.unwrap();
     format!("{}{}", output.stdout, output.stderr)
 }
 
 #[tokio::test]
-async fn rules_of_the_person_hold_and_an_untrusted_project_only_tightens() {
+async fn the_users_rules_apply_and_an_untrusted_project_can_only_restrict() {
     let home = home("[permissions]\ndeny = ['run(git push)', 'read(*.pem)']\n");
     let project = Project::new(&[
         ("a.pem", "key\n"),
@@ -62,35 +62,38 @@ async fn rules_of_the_person_hold_and_an_untrusted_project_only_tightens() {
         ("read_file", json!({"path": "/etc/hostname"})),
         ("terminal", json!({"command": "true && git push"})),
     ];
-    let (seen, output) = run(home.path(), &project, &calls, &[]).await;
-    assert!(seen[0].contains("your rules deny `read(*.pem)`"), "{seen:?}");
-    assert!(seen[1].contains("the project's rules deny `read(b.txt)`"), "{seen:?}");
+    let (results, output) = run(home.path(), &project, &calls, &[]).await;
+    assert!(results[0].contains("your rules deny `read(*.pem)`"), "{results:?}");
     assert!(
-        seen[2].contains("outside the project, and approvals cannot be requested"),
-        "{seen:?}"
+        results[1].contains("the project's rules deny `read(b.txt)`"),
+        "{results:?}"
     );
-    assert!(seen[3].contains("your rules deny `run(git push)`"), "{seen:?}");
+    assert!(
+        results[2].contains("outside the project, and approvals cannot be requested"),
+        "{results:?}"
+    );
+    assert!(results[3].contains("your rules deny `run(git push)`"), "{results:?}");
     assert!(!project.path("hooked").exists());
     assert!(output.stderr.contains("`hooks` is ignored"), "{}", output.stderr);
 
-    let told = said(at(home.path(), &project).args(["trust"])).await;
-    assert!(told.contains("is trusted"), "{told}");
-    let (seen, output) = run(home.path(), &project, &calls, &[]).await;
-    assert!(!seen[2].contains("Not allowed"), "{seen:?}");
+    let output = all_output(at(home.path(), &project).args(["trust"])).await;
+    assert!(output.contains("is trusted"), "{output}");
+    let (results, output) = run(home.path(), &project, &calls, &[]).await;
+    assert!(!results[2].contains("Not allowed"), "{results:?}");
     assert!(
-        seen[3].contains("your rules deny"),
-        "what the person denies stays denied: {seen:?}"
+        results[3].contains("your rules deny"),
+        "the user's deny rule was overridden: {results:?}"
     );
     assert!(project.path("hooked").exists(), "{}", output.stderr);
-    let list = said(at(home.path(), &project).args(["trust", "--list"])).await;
+    let list = all_output(at(home.path(), &project).args(["trust", "--list"])).await;
     assert!(list.starts_with("trusted "), "{list}");
-    said(at(home.path(), &project).args(["trust", "--remove"])).await;
-    let (seen, _) = run(home.path(), &project, &calls, &[]).await;
-    assert!(seen[2].contains("outside the project"), "{seen:?}");
+    all_output(at(home.path(), &project).args(["trust", "--remove"])).await;
+    let (results, _) = run(home.path(), &project, &calls, &[]).await;
+    assert!(results[2].contains("outside the project"), "{results:?}");
 }
 
 #[tokio::test]
-async fn hidden_files_are_nowhere_to_be_seen() {
+async fn hidden_files_are_not_listed_found_or_read() {
     let home = home("");
     let project = Project::new(&[
         (".aiignore", "secret/\n*.key\n"),
@@ -109,17 +112,17 @@ async fn hidden_files_are_nowhere_to_be_seen() {
             json!({"command": "python3 -c 'print(open(\"top.key\").read())' || cat se*/plan.txt"}),
         ),
     ];
-    let (seen, _) = run(home.path(), &project, &calls, &[]).await;
-    for text in &seen[..3] {
+    let (results, _) = run(home.path(), &project, &calls, &[]).await;
+    for text in &results[..3] {
         assert!(!text.contains("secret") && !text.contains("top.key"), "{text}");
     }
-    assert!(seen[1].contains("needle open"), "{}", seen[1]);
-    assert!(seen[3].contains("is hidden by an ignore file"), "{}", seen[3]);
-    assert!(!seen[4].contains("needle"), "{}", seen[4]);
+    assert!(results[1].contains("needle open"), "{}", results[1]);
+    assert!(results[3].contains("is hidden by an ignore file"), "{}", results[3]);
+    assert!(!results[4].contains("needle"), "{}", results[4]);
 }
 
 #[tokio::test]
-async fn a_mode_is_kept_with_the_session_and_says_what_it_refuses() {
+async fn a_mode_is_stored_with_the_session_and_its_refusals_name_the_rule() {
     let home = home("");
     let project = Project::new(&[(".roomodes", "customModes:\n  - slug: docs\n    name: Docs\n    roleDefinition: You write docs.\n    groups: [read, [edit, {fileRegex: '\\.md$'}]]\n  - slug: 'bad one'\n")]).unwrap();
     let calls = [
@@ -127,13 +130,13 @@ async fn a_mode_is_kept_with_the_session_and_says_what_it_refuses() {
         ("write_file", json!({"path": "a.md", "content": "x"})),
         ("switch_mode", json!({"mode": "code", "reason": "to write code"})),
     ];
-    let (seen, output) = run(home.path(), &project, &calls, &["--mode", "docs"]).await;
+    let (results, output) = run(home.path(), &project, &calls, &["--mode", "docs"]).await;
     assert!(
-        seen[0].contains("the mode `docs` may only change files that match `\\.md$`, and a.rs does not"),
-        "{seen:?}"
+        results[0].contains("the mode `docs` may only change files that match `\\.md$`, and a.rs does not"),
+        "{results:?}"
     );
     assert!(project.path("a.md").exists());
-    assert!(seen[2].contains("approvals cannot be requested"), "{seen:?}");
+    assert!(results[2].contains("approvals cannot be requested"), "{results:?}");
     assert!(output.stderr.contains("bad one"), "{}", output.stderr);
 
     let script = Script::new()
@@ -142,25 +145,25 @@ async fn a_mode_is_kept_with_the_session_and_says_what_it_refuses() {
     let server = Server::start(script).await.unwrap();
     let output = at(home.path(), &project)
         .with_server(&server)
-        .args(["run", "--continue", "go on"])
+        .args(["run", "--continue", "continue"])
         .run()
         .await
         .unwrap();
     assert!(output.is_success(), "{}", output.stderr);
-    assert!(!project.path("b.rs").exists(), "the session goes on in its mode");
-    let list = said(at(home.path(), &project).args(["modes"])).await;
+    assert!(!project.path("b.rs").exists(), "the resumed session left its mode");
+    let list = all_output(at(home.path(), &project).args(["modes"])).await;
     assert!(
         list.contains("docs") && list.contains("architect") && list.contains("from: built in"),
         "{list}"
     );
     let server = Server::start(Script::new()).await.unwrap();
     let wrong = at(home.path(), &project).with_server(&server);
-    let wrong = said(wrong.args(["run", "-m", MODEL, "--mode", "cod", "go"])).await;
+    let wrong = all_output(wrong.args(["run", "-m", MODEL, "--mode", "cod", "go"])).await;
     assert!(wrong.contains("there is no mode `cod`"), "{wrong}");
 }
 
 #[tokio::test]
-async fn only_the_files_that_were_chosen_are_changed() {
+async fn only_the_selected_files_are_changed() {
     let home = home("");
     let project = Project::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]).unwrap();
     let calls = [
@@ -168,14 +171,14 @@ async fn only_the_files_that_were_chosen_are_changed() {
         ("write_file", json!({"path": "a.txt", "content": "new\n"})),
         ("write_file", json!({"path": "b.txt", "content": "new\n"})),
     ];
-    let (seen, _) = run(home.path(), &project, &calls, &["--files", "a.txt"]).await;
-    assert!(seen[2].contains("may only change the selected files"), "{seen:?}");
+    let (results, _) = run(home.path(), &project, &calls, &["--files", "a.txt"]).await;
+    assert!(results[2].contains("may only change the selected files"), "{results:?}");
     assert_eq!(std::fs::read_to_string(project.path("a.txt")).unwrap(), "new\n");
     assert_eq!(std::fs::read_to_string(project.path("b.txt")).unwrap(), "b\n");
 }
 
 #[tokio::test]
-async fn hooks_of_the_person_block_and_add() {
+async fn the_users_hooks_block_calls_and_add_context() {
     let home = home(
         "[[hooks]]\nevent = 'PreToolUse'\nmatcher = 'terminal'\ncommand = 'grep -q deploy && { echo no deploys today >&2; exit 2; }; exit 0'\n\
          [[hooks]]\nevent = 'UserPromptSubmit'\ncommand = 'echo the moon is full'\n",
@@ -185,12 +188,12 @@ async fn hooks_of_the_person_block_and_add() {
         ("terminal", json!({"command": "echo deploy"})),
         ("terminal", json!({"command": "echo fine"})),
     ];
-    let (seen, _) = run(home.path(), &project, &calls, &[]).await;
+    let (results, _) = run(home.path(), &project, &calls, &[]).await;
     assert!(
-        seen[0].contains("A hook blocked this call: no deploys today"),
-        "{seen:?}"
+        results[0].contains("A hook blocked this call: no deploys today"),
+        "{results:?}"
     );
-    assert!(seen[1].contains("fine"), "{seen:?}");
+    assert!(results[1].contains("fine"), "{results:?}");
 }
 
 #[tokio::test]
@@ -198,17 +201,17 @@ async fn permissions_are_listed_added_tested_and_revoked() {
     let home = home("");
     let project = Project::new(&[("a", "")]).unwrap();
     let hew = |args: &[&str]| at(home.path(), &project).arg("permissions").args(args.iter().copied());
-    assert!(said(hew(&["list"])).await.contains("no rules"));
-    said(hew(&["add", "deny", "run(git push --force)"])).await;
-    said(hew(&["add", "ask", "run(git push)"])).await;
-    assert!(said(hew(&["list"])).await.contains("deny  run(git push --force)"));
+    assert!(all_output(hew(&["list"])).await.contains("no rules"));
+    all_output(hew(&["add", "deny", "run(git push --force)"])).await;
+    all_output(hew(&["add", "ask", "run(git push)"])).await;
+    assert!(all_output(hew(&["list"])).await.contains("deny  run(git push --force)"));
     assert!(
-        said(hew(&["test", "run", "git", "push", "--force", "origin"]))
+        all_output(hew(&["test", "run", "git", "push", "--force", "origin"]))
             .await
             .starts_with("deny: your rules deny")
     );
     assert!(
-        said(hew(&["explain", "run", "git", "push"]))
+        all_output(hew(&["explain", "run", "git", "push"]))
             .await
             .contains("your rules: ask run(git push)")
     );
@@ -217,15 +220,15 @@ async fn permissions_are_listed_added_tested_and_revoked() {
     let json: Value =
         serde_json::from_str(&hew(&["test", "--json", "read /etc/passwd"]).run().await.unwrap().stdout).unwrap();
     assert_eq!(json["decision"], "ask");
-    said(hew(&["revoke", "run(git push)"])).await;
-    assert!(!said(hew(&["list"])).await.contains("ask "));
-    let unknown = said(hew(&["revoke", "run(git push)"])).await;
+    all_output(hew(&["revoke", "run(git push)"])).await;
+    assert!(!all_output(hew(&["list"])).await.contains("ask "));
+    let unknown = all_output(hew(&["revoke", "run(git push)"])).await;
     assert!(
         unknown.contains("neither a saved answer nor one of your rules"),
         "{unknown}"
     );
     assert!(
-        said(hew(&["add", "allow", "frobnicate(x)"]))
+        all_output(hew(&["add", "allow", "frobnicate(x)"]))
             .await
             .contains("has no known subject")
     );

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 struct CompletionServer {
     url: String,
     requests: Arc<Mutex<Vec<Value>>>,
-    /// The number of requests that were being answered at once, at most.
+    /// The maximum number of concurrent requests.
     most_at_once: Arc<Mutex<(usize, usize)>>,
     release: Arc<Semaphore>,
 }
@@ -54,10 +54,11 @@ impl CompletionServer {
                             counts.1 = counts.1.max(counts.0);
                         }
                         // A closed connection ends the wait, as in real servers.
-                        let gone = async { while reader.fill_buf().await.is_ok_and(|bytes| !bytes.is_empty()) {} };
+                        let disconnected =
+                            async { while reader.fill_buf().await.is_ok_and(|bytes| !bytes.is_empty()) {} };
                         let permit = tokio::select! {
                             permit = release.acquire() => permit.is_ok_and(|permit| { permit.forget(); true }),
-                            () = gone => false,
+                            () = disconnected => false,
                         };
                         at_once.lock().unwrap().0 -= 1;
                         if !permit {
@@ -247,7 +248,7 @@ async fn a_completion_is_shown_at_the_cursor_and_shrinks_while_it_is_typed() {
         "the history is in the prompt: {prompt}"
     );
     assert!(prompt.ends_with("print(<|fim_suffix|>)\n<|fim_middle|>"), "{prompt}");
-    // What the user types of it is kept without a request.
+    // Typing the start of the completion sends no request.
     editor.insert(1, 6, "a +").await;
     assert_eq!(editor.complete(1, 9).await, Some((range(1, 9, 9), " b".to_owned())));
     assert_eq!(server.requests.lock().unwrap().len(), 1);
@@ -274,7 +275,7 @@ async fn an_inline_edit_may_be_elsewhere_and_the_copilot_requests_are_answered()
     assert_eq!(edit["text"], "idth");
     assert_eq!(edit["range"], range(4, 12, 12));
     assert_eq!(edit["textDocument"]["version"], 2);
-    // It is not at the cursor, so there is no inline completion.
+    // The edit is not at the cursor, so there is no inline completion.
     assert_eq!(editor.complete(0, 14).await, None);
     for (method, status) in [("checkStatus", "OK"), ("signIn", "AlreadySignedIn")] {
         let answer = editor.request(method, json!({})).await;
@@ -307,7 +308,7 @@ async fn at_most_one_request_is_in_flight_and_no_answer_is_stale() {
     let mut ids = Vec::new();
     for press in 0..200 {
         editor.insert(0, 4 + press, "y").await;
-        // Every third request is explicit, so that it is sent at once.
+        // Every third request is explicit, so that it is sent immediately.
         let kind = if press % 3 == 0 { 1 } else { 2 };
         let params = editor.at(0, 5 + press, kind);
         ids.push(editor.start("textDocument/inlineCompletion", params).await);
@@ -325,7 +326,7 @@ async fn at_most_one_request_is_in_flight_and_no_answer_is_stale() {
         assert!(matches!(code, Some(-32802..=-32800)), "{id}: {code:?}");
     }
     let (now, most) = *server.most_at_once.lock().unwrap();
-    assert!(most <= 1 || now == 0, "{most} requests at once");
+    assert!(most <= 1 || now == 0, "{most} concurrent requests");
 }
 
 #[tokio::test]
@@ -365,7 +366,7 @@ async fn a_spent_budget_and_a_failing_server_give_no_prediction() {
     assert_eq!(server.requests.lock().unwrap().len(), 1);
     let mut editor = Editor::open(&project, "http://127.0.0.1:9/v1", "", "a.py").await;
     assert!(editor.complete(0, 4).await.is_none());
-    assert!(editor.complete(1, 4).await.is_none(), "the server still answers");
+    assert!(editor.complete(1, 4).await.is_none(), "the server answered");
 }
 
 #[tokio::test]

@@ -147,6 +147,8 @@ async fn tools_rules_and_models_can_be_changed() {
     let without = replay(&hew, &["--without", "terminal"]).await;
     let rule = replay(&hew, &["--rule", "AGENTS.md"]).await;
     let model = replay(&hew, &["--with-model", "openai/gpt-5.5"]).await;
+    let same_model = replay(&hew, &["-m", "openai/gpt-5.5"]).await;
+    assert_eq!(list(&same_model, "turn"), list(&model, "turn"));
     let first = |replayed: &Value| list(replayed, "turn")[0].clone();
     let (without, rule, model) = (first(&without), first(&rule), first(&model));
     assert_eq!(without["changed"]["section"], "tools/todo", "{without:#}");

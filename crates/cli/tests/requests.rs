@@ -1,7 +1,7 @@
-//! Whole requests as they go over each wire, in each mode and by both protocols, in a form that a person can read.
+//! Whole requests on each wire, in each mode and with both protocols, in a readable form.
 //!
-//! A snapshot holds the request for one wire and protocol in the mode `code`, then what is different in each other mode. Bedrock
-//! and Vertex speak as Anthropic does: theirs hold only what is different.
+//! A snapshot contains the request for one wire and protocol in the mode `code`, then the differences of each other mode. Bedrock
+//! and Vertex use Anthropic's format: their snapshots contain only the differences.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -126,7 +126,7 @@ fn conversation() -> Vec<Arc<Item>> {
         }])
     };
     vec![
-        prompt(vec![Part::text("Mend the sum.")]),
+        prompt(vec![Part::text("Fix the sum.")]),
         reply(vec![
             Part::text("I look."),
             call("c1", "read_file", json!({"path": "sum.py", "more": ["b.py"]})),
@@ -190,7 +190,7 @@ fn request(info: &Info, mode: &Mode) -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// A value with texts of several lines as lines.
+/// Renders a value with multi-line strings as lines.
 fn readable(value: &Value, indent: usize, out: &mut String) {
     let pad = "  ".repeat(indent);
     match value {
@@ -225,11 +225,11 @@ fn as_text(request: &Value) -> String {
         .to_owned()
 }
 
-/// The lines of one text that the other does not have, and the other way round.
+/// The lines that are in only one of the two texts.
 fn difference(from: &str, to: &str) -> String {
     let lines: Vec<&str> = from.lines().collect();
     let others: Vec<&str> = to.lines().collect();
-    let gone = lines
+    let removed = lines
         .iter()
         .filter(|line| !others.contains(line))
         .map(|line| format!("- {}\n", line.trim()));
@@ -237,7 +237,7 @@ fn difference(from: &str, to: &str) -> String {
         .iter()
         .filter(|line| !lines.contains(line))
         .map(|line| format!("+ {}\n", line.trim()));
-    gone.chain(new).collect()
+    removed.chain(new).collect()
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn whole_requests_for_each_mode_wire_and_protocol() {
 }
 
 #[test]
-fn a_request_extends_the_one_before_it_by_both_protocols_on_every_wire() {
+fn a_request_extends_the_previous_one_with_both_protocols_on_every_wire() {
     for protocol in [CallProtocol::Native, CallProtocol::Xml] {
         for (wire, provider, id) in WIRES {
             let info = info(wire, provider, id, protocol);
@@ -291,26 +291,26 @@ fn a_request_extends_the_one_before_it_by_both_protocols_on_every_wire() {
     }
 }
 
-/// Whatever happens in a conversation: prompts in a row, replies without an end, calls without results, results too late.
-fn anything(mut seed: u64) -> Vec<Arc<Item>> {
+/// A random conversation: consecutive prompts, incomplete replies, calls without results, late results.
+fn random_conversation(mut seed: u64) -> Vec<Arc<Item>> {
     let mut next = |most: u64| {
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) % most
     };
-    let said = |role: Role, parts: Vec<Part>| Arc::new(Message { role, parts });
+    let message = |role: Role, parts: Vec<Part>| Arc::new(Message { role, parts });
     let mut items = vec![item(Body::Prompt {
-        message: said(Role::User, vec![Part::text("begin")]),
+        message: message(Role::User, vec![Part::text("begin")]),
     })];
     let mut open: Vec<String> = Vec::new();
     for number in 0..3 + next(12) {
         let body = match next(6) {
             0 => Body::Prompt {
-                message: said(Role::User, vec![Part::text(format!("prompt {number}"))]),
+                message: message(Role::User, vec![Part::text(format!("prompt {number}"))]),
             },
             1 => Body::Notification {
-                message: said(Role::User, vec![Part::text("a job has ended")]),
+                message: message(Role::User, vec![Part::text("a job has ended")]),
                 source: "job 1".into(),
             },
             2 | 3 if !open.is_empty() => {
@@ -322,7 +322,7 @@ fn anything(mut seed: u64) -> Vec<Arc<Item>> {
                     outcome: ToolOutcome::Ok,
                 };
                 Body::Result {
-                    message: said(Role::User, vec![part]),
+                    message: message(Role::User, vec![part]),
                     call: call.as_str().into(),
                     tool: "grep".into(),
                     title: "t".into(),
@@ -346,7 +346,7 @@ fn anything(mut seed: u64) -> Vec<Arc<Item>> {
                     });
                 }
                 Body::Reply {
-                    message: said(Role::Assistant, parts),
+                    message: message(Role::Assistant, parts),
                     model: "m".into(),
                     request: RequestId::new(),
                     end: ReplyEnd::Interrupted,
@@ -358,24 +358,24 @@ fn anything(mut seed: u64) -> Vec<Arc<Item>> {
     items
 }
 
-/// Who speaks, turn by turn, as the wire has it.
+/// The role of each message in the wire format.
 fn roles(body: &Value) -> Vec<String> {
     let list = ["messages", "contents", "input"]
         .iter()
         .find_map(|key| body[*key].as_array());
     let role = |message: &Value| -> Option<String> {
-        let said = message["role"].as_str().or(match message["type"].as_str() {
+        let role = message["role"].as_str().or(match message["type"].as_str() {
             Some("function_call") => Some("assistant"),
             Some("function_call_output") => Some("tool"),
             _ => None,
         });
-        said.map(str::to_owned)
+        role.map(str::to_owned)
     };
     list.into_iter().flatten().filter_map(role).collect()
 }
 
 #[test]
-fn roles_alternate_as_each_provider_demands_whatever_happened() {
+fn roles_alternate_as_each_provider_requires_in_any_conversation() {
     for protocol in [CallProtocol::Native, CallProtocol::Xml] {
         for (wire, provider, id) in WIRES {
             let info = info(wire, provider, id, protocol);
@@ -388,29 +388,33 @@ fn roles_alternate_as_each_provider_demands_whatever_happened() {
                     system: vec!["s".into()],
                     ..RequestFrame::default()
                 };
-                let request = prompt::assemble(&frame, &anything(seed), &mut LayoutCache::default()).request;
+                let request = prompt::assemble(&frame, &random_conversation(seed), &mut LayoutCache::default()).request;
                 let (bytes, _) = providers::render_body(&request, &info, &settings);
                 let body: Value = serde_json::from_slice(&bytes).unwrap();
                 let roles = roles(&body);
-                let told = || format!("{} {} {seed}: {roles:?}", info.name(), protocol.name());
+                let context = || format!("{} {} {seed}: {roles:?}", info.name(), protocol.name());
                 let first = roles
                     .iter()
                     .find(|role| !matches!(role.as_str(), "system" | "developer"));
-                assert_eq!(first.map(String::as_str), Some("user"), "{}", told());
-                assert!(matches!(roles.last().unwrap().as_str(), "user" | "tool"), "{}", told());
+                assert_eq!(first.map(String::as_str), Some("user"), "{}", context());
+                assert!(
+                    matches!(roles.last().unwrap().as_str(), "user" | "tool"),
+                    "{}",
+                    context()
+                );
                 match wire {
                     Wire::AnthropicMessages
                     | Wire::BedrockAnthropic
                     | Wire::BedrockConverse
                     | Wire::VertexAnthropic
                     | Wire::Gemini => {
-                        assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "{}", told());
+                        assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "{}", context());
                     }
-                    // These take any order, but every result follows its call.
+                    // These accept any order, but every result follows its call.
                     Wire::OpenaiChat | Wire::OpenaiResponses => {
                         let is_after =
                             |pair: &[String]| pair[1] != "tool" || matches!(pair[0].as_str(), "tool" | "assistant");
-                        assert!(roles.windows(2).all(is_after), "{}", told());
+                        assert!(roles.windows(2).all(is_after), "{}", context());
                     }
                 }
             }

@@ -145,15 +145,15 @@ async fn every_wire_works_twenty_steps_through_a_cut_and_a_rate_limit() {
             .find(|event| event["type"] == "turn.finished")
             .unwrap();
         assert_eq!(end["ending"]["reason"], "completed", "{model}: {end}");
-        let wanted: String = (0..20).map(|number| format!("{number}\n")).collect();
-        assert_eq!(project.read("log").unwrap(), wanted, "{model}");
+        let expected: String = (0..20).map(|number| format!("{number}\n")).collect();
+        assert_eq!(project.read("log").unwrap(), expected, "{model}");
         assert_eq!(output.code(), Some(0), "{model}");
     }
 }
 
 #[tokio::test]
 async fn the_prompt_comes_from_arguments_stdin_or_both() {
-    for (args, stdin, wanted) in [
+    for (args, stdin, expected) in [
         (vec!["say", "it"], "", "say it"),
         (vec!["-"], "from a pipe\n", "from a pipe"),
         (vec![], "from a pipe\n", "from a pipe"),
@@ -168,13 +168,13 @@ async fn the_prompt_comes_from_arguments_stdin_or_both() {
         assert_eq!(hew.run().await.unwrap().code(), Some(0), "{args:?}");
         let seen = server.main_requests()[0].parsed().unwrap();
         let text = seen.last_user_text();
-        let said = text.split("\n<environment>").next();
-        assert_eq!(said, Some(wanted), "{args:?}");
+        let prompt = text.split("\n<environment>").next();
+        assert_eq!(prompt, Some(expected), "{args:?}");
     }
 }
 
 #[tokio::test]
-async fn each_ending_has_its_exit_code() {
+async fn each_outcome_has_its_exit_code() {
     let again = || (0..10).map(|number| Turn::calls("terminal", json!({"command": format!("echo {number}")})));
     let cases = [
         (
@@ -202,12 +202,12 @@ async fn each_ending_has_its_exit_code() {
             "rejected the credentials",
         ),
     ];
-    for (script, args, code, said) in cases {
+    for (script, args, code, message) in cases {
         let args: Vec<&str> = args.into_iter().chain(["go"]).collect();
         let (output, ..) = run(script, &args).await;
         assert_eq!(output.code(), Some(code), "{}", output.stderr);
         assert!(
-            output.stderr.contains(said) && output.stderr.contains("hint: "),
+            output.stderr.contains(message) && output.stderr.contains("hint: "),
             "{}",
             output.stderr
         );
@@ -215,7 +215,7 @@ async fn each_ending_has_its_exit_code() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_the_schema_is_sent_back_and_then_refused() {
+async fn an_answer_that_violates_the_schema_is_retried_and_then_rejected() {
     let schema = r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}"#;
     for (answers, code, printed) in [
         (vec!["five", "{\"n\": 5}"], 0, "{\"n\": 5}\n"),
@@ -238,11 +238,11 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_and_then_refused() {
 }
 
 #[tokio::test]
-async fn ctrl_c_stops_the_turn_and_resume_goes_on() {
+async fn ctrl_c_stops_the_turn_and_resume_continues_it() {
     let slow = Pace::with_delay(1, Duration::from_millis(50));
     let script = Script::new()
         .turn(Turn::text("First.").call("terminal", json!({"command": "echo one >> log"})))
-        .turn(Turn::text("This goes on for a very long time indeed. ".repeat(30)).pace(slow))
+        .turn(Turn::text("This reply takes a very long time to stream. ".repeat(30)).pace(slow))
         .turn(Turn::text("Finished."));
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[]).unwrap();
@@ -268,7 +268,7 @@ async fn ctrl_c_stops_the_turn_and_resume_goes_on() {
 }
 
 #[tokio::test]
-async fn a_reader_who_leaves_is_no_mistake() {
+async fn a_closed_pipe_is_not_an_error() {
     let server = Server::start(Script::new().turn(Turn::text("word ".repeat(20_000))))
         .await
         .unwrap();
@@ -306,13 +306,13 @@ async fn an_answer_that_cannot_be_written_is_an_error() {
             .await
             .unwrap();
         assert_eq!(output.stdout, "code=1\n", "{flag}: {}", output.stderr);
-        let wanted = "error: cannot write the output: No space left on device\nhint: `hew sessions show ";
-        assert!(output.stderr.starts_with(wanted), "{flag}: {}", output.stderr);
+        let message = "error: cannot write the output: No space left on device\nhint: `hew sessions show ";
+        assert!(output.stderr.starts_with(message), "{flag}: {}", output.stderr);
     }
 }
 
 #[tokio::test]
-async fn a_run_tells_why_a_call_failed_and_how_to_review_what_changed() {
+async fn a_run_shows_the_reason_of_a_failed_call_and_the_command_to_review_changes() {
     let script = Script::new()
         .turn(Turn::calls("read_file", json!({"path": "missing.txt"})))
         .turn(
@@ -321,12 +321,12 @@ async fn a_run_tells_why_a_call_failed_and_how_to_review_what_changed() {
         )
         .turn(Turn::text("Done."));
     let (output, ..) = run(script, &["go"]).await;
-    let said = &output.stderr;
-    let failed = said.lines().find(|line| line.starts_with("✗ Read")).expect(said);
-    assert!(failed.starts_with("✗ Read missing.txt · "), "{said}");
-    assert!(said.contains(" · 3 steps · "), "{said}");
-    let last = said.lines().last().unwrap();
-    assert!(last.starts_with("1 file changed · hew changes "), "{said}");
+    let stderr = &output.stderr;
+    let failed = stderr.lines().find(|line| line.starts_with("✗ Read")).expect(stderr);
+    assert!(failed.starts_with("✗ Read missing.txt · "), "{stderr}");
+    assert!(stderr.contains(" · 3 steps · "), "{stderr}");
+    let last = stderr.lines().last().unwrap();
+    assert!(last.starts_with("1 file changed · hew changes "), "{stderr}");
 }
 
 #[tokio::test]
@@ -368,7 +368,7 @@ async fn keys_reach_neither_tools_nor_the_session() {
 }
 
 #[tokio::test]
-async fn files_are_attached_by_what_they_are() {
+async fn files_are_attached_by_their_type() {
     let script = Script::new().turn(Turn::text("ok"));
     let server = Server::start(script).await.unwrap();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
@@ -381,7 +381,7 @@ async fn files_are_attached_by_what_they_are() {
 }
 
 #[tokio::test]
-async fn a_read_only_run_changes_nothing_and_the_model_is_told() {
+async fn a_read_only_run_changes_nothing_and_reports_denied_calls_to_the_model() {
     let script = Script::new()
         .turn(Turn::calls("write_file", json!({"path": "b.txt", "content": "x"})))
         .turn(Turn::calls("terminal", json!({"command": "touch c.txt"})))
@@ -399,7 +399,7 @@ async fn a_read_only_run_changes_nothing_and_the_model_is_told() {
 }
 
 /// A script in which the main model describes a change of a.txt and another one writes it.
-fn describing(edits: &[&str]) -> Script {
+fn described_edit(edits: &[&str]) -> Script {
     let instructions = json!({"path": "a.txt", "instructions": "say goodbye instead"});
     let script = Script::new()
         .order(TurnOrder::Sequence)
@@ -413,13 +413,13 @@ const TAGS: &str = "<old_text line=1>\nhello\n</old_text>\n<new_text>\ngoodbye\n
 const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n@@\n-hello\n+goodbye\n*** End Patch\n";
 
 #[tokio::test]
-async fn a_change_that_is_only_described_is_written_by_the_edit_model_and_counted() {
+async fn a_described_edit_is_written_by_the_edit_model_and_counted() {
     for (edit_model, name, reply, form) in [
         ("same", MODEL, TAGS, "xml"),
         ("anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5", TAGS, "xml"),
         ("openai/gpt-5.5", "openai/gpt-5.5", PATCH, "apply-patch"),
     ] {
-        let server = Server::start(describing(&[reply])).await.unwrap();
+        let server = Server::start(described_edit(&[reply])).await.unwrap();
         let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
         let hew = hew(&server, &project);
         let data = hew.home().join("data");
@@ -475,9 +475,11 @@ async fn a_change_that_is_only_described_is_written_by_the_edit_model_and_counte
 }
 
 #[tokio::test]
-async fn a_described_change_that_fails_is_counted_too() {
+async fn a_described_edit_that_fails_is_counted() {
     let (server, project) = (
-        Server::start(describing(&["I would rather not."; 2])).await.unwrap(),
+        Server::start(described_edit(&["I would rather not."; 2]))
+            .await
+            .unwrap(),
         Project::new(&[("a.txt", "hello\n")]).unwrap(),
     );
     let hew = hew(&server, &project).env("HEW_EDIT_MODEL", "same");
@@ -495,22 +497,23 @@ async fn a_described_change_that_fails_is_counted_too() {
 }
 
 #[tokio::test]
-async fn without_an_edit_model_edits_cannot_be_described() {
-    let (output, project, server) = run(describing(&[]), &["--no-title", "be polite"]).await;
+async fn edits_cannot_be_described_without_an_edit_model() {
+    let (output, project, server) = run(described_edit(&[]), &["--no-title", "be polite"]).await;
     assert_eq!(output.code(), Some(0), "{}", output.stderr);
     assert_eq!(project.read("a.txt").unwrap(), "hello\n");
     let requests = server.requests();
     assert_eq!(requests.len(), 2);
     assert!(!requests[0].json().to_string().contains("instructions"));
     let last = requests[1].parsed().unwrap();
-    assert!(
-        last.results()
-            .all(|result| result.text.contains("missing field `old_text`"))
-    );
+    assert!(last.results().all(|result| {
+        result
+            .text
+            .contains("no model is configured that carries out instructions")
+    }));
 }
 
 #[tokio::test]
-async fn what_was_learned_about_edits_is_started_afresh_when_it_is_damaged() {
+async fn damaged_statistics_of_edit_formats_are_reported_once_and_replaced() {
     let server = Server::start(Script::new().turn(Turn::text("ok"))).await.unwrap();
     let project = Project::new(&[]).unwrap();
     let hew = hew(&server, &project);

@@ -31,7 +31,7 @@ fn at(home: &Path, root: &Path) -> Hew {
         .current_dir(root)
 }
 
-/// Runs these calls one after the other and returns what the model saw of each.
+/// Runs these calls in order and returns their results as sent to the model.
 async fn run_at(home: &Path, root: &Path, calls: &[(&str, Value)], args: &[&str]) -> (Vec<String>, Output) {
     let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
     let script = Script::new().turns(turns).turn(Turn::text("Done."));
@@ -48,13 +48,13 @@ async fn run_at(home: &Path, root: &Path, calls: &[(&str, Value)], args: &[&str]
     (seen, output)
 }
 
-/// A command line that rules cannot see through, so that only the sandbox stops it.
+/// A command line that rules cannot parse, so that only the sandbox stops it.
 fn opaque(line: &str) -> String {
     let hex: String = line.bytes().map(|byte| format!("{byte:02x}")).collect();
     format!("python3 -c 'import os, sys; sys.exit(os.system(bytes.fromhex(\"{hex}\").decode()) >> 8)'")
 }
 
-/// Runs command lines one after the other and returns what the model saw of each.
+/// Runs command lines in order and returns their results as sent to the model.
 async fn run(home: &Path, project: &Project, lines: &[&str]) -> (Vec<String>, Output) {
     let calls: Vec<(&str, Value)> = lines
         .iter()
@@ -63,8 +63,8 @@ async fn run(home: &Path, project: &Project, lines: &[&str]) -> (Vec<String>, Ou
     run_at(home, project.root(), &calls, &[]).await
 }
 
-/// Waits until a file exists; returns whether it does after a while.
-async fn appears(file: &Path) -> bool {
+/// Waits until a file exists; returns false after a timeout.
+async fn is_created(file: &Path) -> bool {
     for _ in 0..60 {
         if file.exists() {
             return true;
@@ -97,7 +97,7 @@ async fn a_server_that_a_command_defines_is_never_started() {
         "{}",
         output.stderr
     );
-    // Also in the next session, and if somebody else writes the file.
+    // Also in the next session, and if another program writes the file.
     std::fs::write(project.path(".mcp.json"), &evil).unwrap();
     let (_, output) = run(home.path(), &project, &["sleep 3"]).await;
     assert!(!home.path().join("evil").exists());
@@ -362,7 +362,7 @@ async fn additions_to_repositories_run_nothing_later() {
     let (seen, output) = run(home.path(), &project, &lines).await;
     for folder in ["", "tree", "new", "q", "o", "old.git", "new.git", "linked"] {
         for args in [["status"], ["log"]] {
-            // Some of them are no repositories any more.
+            // Some of them are not repositories any more.
             drop(Command::new("git").args(args).current_dir(root.join(folder)).output());
         }
     }
@@ -447,6 +447,48 @@ async fn rules_files_in_subdirectories_are_protected_from_commands() {
 }
 
 #[tokio::test]
+async fn taken_names_links_and_permissions_do_not_prevent_disarming() {
+    let home = home("");
+    std::fs::write(home.path().join(".bashrc"), "mine").unwrap();
+    let project = Project::new(&[("evil.sh", "#!/bin/sh\n")]).unwrap();
+    let arm = "printf '[core]\\nfsmonitor = ./evil\\n'";
+    let lines = [
+        &format!(
+            "mkdir -p a/.git/config.blocked/x && ln -s {}/.bashrc a/.git/config",
+            home.path().display()
+        ),
+        "git init -q b && mkdir -p b/.git/hooks/pre-commit.blocked/x && cp evil.sh b/.git/hooks/pre-commit",
+        &format!("git init -q c && {arm} >> c/.git/config && chmod 111 c"),
+        "git init -q d && cp evil.sh d/.git/hooks/pre-commit && chmod 111 d/.git/hooks",
+        &format!("git init -q e && {arm} >> e/.git/config && chmod 555 e/.git"),
+        "git init -q f && mkdir f/.git/sequencer && printf '[options]\\nstrategy = x/evil\\n' > f/.git/sequencer/opts",
+        "git init -q g && mkdir g/.git/rebase-merge && echo exec ./evil > g/.git/rebase-merge/git-rebase-todo",
+        "mkdir -p n/config.toml.blocked/x && echo evil > n/config.toml && mv n .cargo",
+        "mkdir m && echo evil > m/config.toml && ln -s m .cargo",
+        "mkdir -p s/.hew && echo 'permission = \"full\"' > s/.hew/config.toml",
+    ];
+    println!("attack: tried {}", lines.len());
+    let (seen, output) = run(home.path(), &project, &lines).await;
+    assert_eq!(std::fs::read_to_string(home.path().join(".bashrc")).unwrap(), "mine");
+    for name in [
+        "b/.git/hooks/pre-commit",
+        "d/.git/hooks/pre-commit",
+        "f/.git/sequencer/opts",
+        ".cargo/config.toml",
+        "s/.hew",
+    ] {
+        assert!(!project.path(name).exists(), "{name}: {seen:#?} {}", output.stderr);
+    }
+    for name in ["c/.git/config", "e/.git/config", "g/.git/rebase-merge/git-rebase-todo"] {
+        let text = project.read(name).unwrap();
+        assert!(
+            text.lines().all(|line| line.starts_with('#') || !line.contains("evil")),
+            "{name}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn ordinary_git_work_succeeds_next_to_hidden_files() {
     let home = home("");
     let files = [
@@ -502,6 +544,15 @@ async fn the_files_of_hew_are_outside_of_every_project() {
             "edit_file",
             json!({"path": ".config/hew/keys.toml", "old_string": "", "new_string": "x"}),
         ),
+        (
+            "copy_path",
+            json!({"source_path": ".config", "destination_path": "copied"}),
+        ),
+        (
+            "move_path",
+            json!({"source_path": ".config", "destination_path": "moved"}),
+        ),
+        ("delete_path", json!({"path": ".config"})),
         ("grep", json!({"pattern": "sk-secret"})),
         ("find_path", json!({"pattern": "**/config.toml"})),
         (
@@ -514,7 +565,10 @@ async fn the_files_of_hew_are_outside_of_every_project() {
     std::fs::create_dir_all(&data).unwrap();
     for root in [home.path().to_path_buf(), home.path().join(".config"), data] {
         let prefix = |path: &str| match root.file_name().and_then(|name| name.to_str()) {
-            Some(".config") => path.replace(".config/", "").replace(".local", "../.local"),
+            Some(".config") => path
+                .replace(".config/", "")
+                .replace(".config", "../.config")
+                .replace(".local", "../.local"),
             Some("hew") => path
                 .replace(".local/share/hew/", "")
                 .replace(".config", "../../../.config"),
@@ -540,7 +594,7 @@ async fn the_files_of_hew_are_outside_of_every_project() {
 }
 
 #[tokio::test]
-async fn no_capability_is_left_and_the_number_of_processes_is_limited() {
+async fn commands_have_no_capabilities_and_a_limited_number_of_processes() {
     let home = home("[sandbox]\nmax_processes = 60\n");
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let fork = "python3 -c 'import subprocess,time\nn=0\nfor i in range(300):\n  subprocess.Popen([\"sleep\",\"20\"]); print(i)'";
@@ -642,5 +696,5 @@ while True:
             assert!(!text.contains(wrong), "{wrong}: {seen:#?}");
         }
     }
-    assert!(appears(&project.path("a.foo")).await);
+    assert!(is_created(&project.path("a.foo")).await);
 }

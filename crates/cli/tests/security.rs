@@ -7,6 +7,7 @@ mod security {
     pub(crate) mod denied_files;
     pub(crate) mod environment;
     pub(crate) mod escapes;
+    pub(crate) mod git_later;
     pub(crate) mod nesting;
     pub(crate) mod network_hosts;
     pub(crate) mod shell_lines;
@@ -19,12 +20,12 @@ use testkit::{Hew, Output, Project, Script, Server, Turn};
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
 /// A user with a configuration, a project and hew.
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     pub(crate) project: Project,
     pub(crate) hew: Hew,
 }
 
-impl Scene {
+impl Fixture {
     pub(crate) fn new(config: &str, files: &[(&str, &str)]) -> Self {
         let project = Project::new(files).unwrap();
         let hew = Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
@@ -32,7 +33,7 @@ impl Scene {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), config).unwrap();
         let hew = hew.env("HEW_TITLE", "false").current_dir(project.root());
-        Scene { project, hew }
+        Fixture { project, hew }
     }
 
     pub(crate) fn with_variables(mut self, variables: &[(&str, &str)]) -> Self {
@@ -47,7 +48,7 @@ impl Scene {
         self.hew.clone().args(args).run().await.unwrap()
     }
 
-    /// Runs these turns, and returns the results that the model saw.
+    /// Runs these turns and returns the results sent to the model.
     pub(crate) async fn run(&self, turns: Vec<Turn>, args: &[&str]) -> (Vec<String>, Output) {
         let script = Script::new().turns(turns).turn(Turn::text("Done."));
         let server = Server::start(script).await.unwrap();
@@ -58,7 +59,7 @@ impl Scene {
         (results.map(|result| result.text.clone()).collect(), output)
     }
 
-    /// Runs these calls one after the other.
+    /// Runs these calls in order.
     pub(crate) async fn calls(&self, calls: &[(&str, Value)]) -> (Vec<String>, Output) {
         let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
         self.run(turns.collect(), &[]).await

@@ -2,10 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
 
+#[path = "serve/acp_attacks.rs"]
+mod acp_attacks;
+#[path = "serve/attach.rs"]
+mod attach;
 #[path = "serve/attacks.rs"]
 mod attacks;
 #[path = "serve/client.rs"]
 mod client;
+#[path = "serve/editor.rs"]
+mod editor;
 #[path = "serve/pages.rs"]
 mod pages;
 #[path = "serve/resilience.rs"]
@@ -192,8 +198,8 @@ async fn a_session_can_be_undone_rewound_copied_renamed_exported_and_deleted() {
             .status,
         404
     );
-    let left = served.get("/sessions").await;
-    assert_eq!(left.as_array().unwrap().len(), 1, "{left}");
+    let sessions = served.get("/sessions").await;
+    assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -250,6 +256,25 @@ async fn settings_completions_and_project_data_are_available() {
     ] {
         assert!(served.get(&path(name)).await.is_array(), "{name}");
     }
+    // A built-in command that is a prompt works for every client.
+    let commands = served.get(&path("commands")).await;
+    assert!(
+        commands.as_array().unwrap().iter().any(|row| row["name"] == "review"),
+        "{commands}"
+    );
+    let mut events = served.events(&session, None).await;
+    served
+        .post(&path("prompts"), json!({"text": "/review the parser"}))
+        .await;
+    events.until("turn.finished").await;
+    let items = served.get(&format!("/sessions/{session}")).await["items"].clone();
+    let mut items = items.as_array().unwrap().iter();
+    let prompt = items.find(|item| item["kind"] == "prompt").unwrap();
+    let text = prompt["parts"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("Review the uncommitted changes") && text.ends_with("the parser"),
+        "{text}"
+    );
     let change = |body: Value| {
         let path = format!("/api/v1/sessions/{session}/settings");
         let served = &served;
@@ -268,6 +293,54 @@ async fn settings_completions_and_project_data_are_available() {
         .post("/highlight", json!({"language": "rust", "text": "// ü\nfn a() {}"}))
         .await;
     assert_eq!(spans[0], json!([0, 4, "comment"]), "{spans}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_shown_with_the_output_that_the_model_has_read() {
+    let job = json!({"command": "echo one; sleep 60", "background": true});
+    let script = Script::new()
+        .order(TurnOrder::Sequence)
+        .turn(Turn::calls("terminal", job))
+        .turn(Turn::text("Started."));
+    let served = Served::start(script, &[], "").await;
+    let session = served.session().await;
+    let path = |rest: &str| format!("/sessions/{session}/{rest}");
+    let mut events = served.events(&session, None).await;
+    served.post(&path("prompts"), json!({"text": "start"})).await;
+    events.until("turn.finished").await;
+    let detail = served.get(&format!("/sessions/{session}")).await;
+    assert!(detail["items"].to_string().contains("one\\n"), "{detail}");
+    let jobs = served.get(&path("jobs")).await;
+    assert_eq!(jobs[0]["output"], "one\n", "{jobs}");
+    served.post(&path("jobs/1/stop"), json!({})).await;
+    assert_eq!(served.get(&path("jobs")).await[0]["running"], false);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attached_image_is_returned() {
+    let script = Script::new().turn(Turn::text("A dot."));
+    let served = Served::start(script, &[], "").await;
+    let session = served.session().await;
+    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let attachment = json!({"mime": "image/png", "name": "dot.png", "data": dot});
+    let mut events = served.events(&session, None).await;
+    let prompt = json!({"text": "see", "attachments": [attachment]});
+    served.post(&format!("/sessions/{session}/prompts"), prompt).await;
+    events.until("turn.finished").await;
+    let items = served.get(&format!("/sessions/{session}")).await["items"].clone();
+    let mut items = items.as_array().unwrap().iter();
+    let prompt = items.find(|item| item["kind"] == "prompt").unwrap();
+    let path = format!(
+        "/api/v1/sessions/{session}/items/{}/media",
+        prompt["id"].as_str().unwrap()
+    );
+    let image = served.request("GET", &format!("{path}/0"), None).await;
+    assert_eq!((image.status, image.header("content-type")), (200, Some("image/png")));
+    assert_eq!((image.body.len(), &image.body[..4]), (70, &b"\x89PNG"[..]));
+    for other in ["1", "x", "-1"] {
+        let response = served.request("GET", &format!("{path}/{other}"), None).await;
+        assert_eq!(response.status, 404, "{other}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -75,7 +75,11 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
     assert!(nothing.stderr.contains("is finished"), "{}", nothing.stderr);
 
     let refused = hew.clone().args(["sessions", "delete", &id]).run().await.unwrap();
-    assert_eq!(refused.code(), Some(2), "without a terminal nobody can say yes");
+    assert_eq!(
+        refused.code(),
+        Some(2),
+        "without a terminal the deletion cannot be confirmed"
+    );
     stdout(hew.clone().args(["sessions", "rm", "--yes", &id])).await;
     assert_eq!(
         stdout(hew.args(["sessions", "list", "--all", "--json"])).await.trim(),
@@ -84,7 +88,7 @@ async fn a_session_is_listed_shown_exported_continued_and_deleted() {
 }
 
 #[tokio::test]
-async fn an_export_shows_what_was_changed_and_not_more_than_fits() {
+async fn an_export_contains_diffs_and_cuts_long_ones() {
     let long = "line\n".repeat(900);
     let script = Script::new()
         .turn(Turn::calls("terminal", json!({"command": "echo new > a.txt"})))
@@ -104,7 +108,7 @@ async fn an_export_shows_what_was_changed_and_not_more_than_fits() {
 }
 
 #[tokio::test]
-async fn run_goes_on_with_the_newest_session_when_asked() {
+async fn run_continues_the_newest_session_with_the_continue_flag() {
     let server = Server::start(Script::new().turn(Turn::text("one")).turn(Turn::text("two")))
         .await
         .unwrap();
@@ -117,7 +121,7 @@ async fn run_goes_on_with_the_newest_session_when_asked() {
 }
 
 #[tokio::test]
-async fn each_layer_of_the_configuration_wins_over_the_one_below() {
+async fn each_layer_of_the_configuration_takes_precedence_over_the_one_below() {
     let project = Project::new(&[(
         ".hew/config.toml",
         "mode = 'ask'\npermission = 'full'\nmax_output = 100\n[providers.anthropic]\nbase_url = 'http://evil'\n",
@@ -140,25 +144,25 @@ async fn each_layer_of_the_configuration_wins_over_the_one_below() {
         .run()
         .await
         .unwrap();
-    let own = file.display();
-    let theirs = project.root().canonicalize().unwrap().join(".hew/config.toml");
-    let theirs = theirs.display();
-    let wanted = format!(
+    let user_file = file.display();
+    let project_file = project.root().canonicalize().unwrap().join(".hew/config.toml");
+    let project_file = project_file.display();
+    let expected = format!(
         "effort = \"low\"  # $HEW_EFFORT\n\
          limits.steps = 3  # --set\n\
-         max_output = 100  # {theirs}\n\
-         mode = \"ask\"  # {theirs}\n\
-         model = \"openai/gpt-5.5\"  # {own}\n\
+         max_output = 100  # {project_file}\n\
+         mode = \"ask\"  # {project_file}\n\
+         model = \"openai/gpt-5.5\"  # {user_file}\n\
          permission = \"workspace\"  # built in\n\
-         providers.openai.key = \"sk-0…cdef\"  # {own}\n\
+         providers.openai.key = \"sk-0…cdef\"  # {user_file}\n\
          title = true  # built in\n"
     );
-    // What nobody set is shown too, as what holds.
-    let (usual, said): (Vec<&str>, Vec<&str>) = output.stdout.lines().partition(|line| {
+    // Defaults are shown too.
+    let (defaults, configured): (Vec<&str>, Vec<&str>) = output.stdout.lines().partition(|line| {
         line.ends_with("  # built in") && !line.starts_with("permission") && !line.starts_with("title")
     });
-    assert_eq!(format!("{}\n", said.join("\n")), wanted);
-    assert!(usual.contains(&"compact = true  # built in"), "{}", output.stdout);
+    assert_eq!(format!("{}\n", configured.join("\n")), expected);
+    assert!(defaults.contains(&"compact = true  # built in"), "{}", output.stdout);
     for ignored in ["`providers` is ignored", "`permission` is ignored"] {
         assert!(output.stderr.contains(ignored), "{}", output.stderr);
     }
@@ -181,7 +185,7 @@ async fn each_layer_of_the_configuration_wins_over_the_one_below() {
 }
 
 #[tokio::test]
-async fn models_are_listed_with_what_can_be_used_now() {
+async fn models_are_listed_with_their_availability() {
     let hew = hew().env("ANTHROPIC_API_KEY", "sk-x");
     let rows: Value = serde_json::from_str(&stdout(hew.clone().args(["models", "--json"])).await).unwrap();
     let rows = rows.as_array().unwrap();
@@ -196,12 +200,12 @@ async fn models_are_listed_with_what_can_be_used_now() {
         table.contains("● anthropic/claude-sonnet-4-6") || table.contains("●  anthropic/claude-sonnet-4-6"),
         "{table}"
     );
-    let unknown = hew.args(["models", "-p", "nobody"]).run().await.unwrap();
+    let unknown = hew.args(["models", "-p", "nothing"]).run().await.unwrap();
     assert_eq!(unknown.code(), Some(2));
 }
 
 #[tokio::test]
-async fn a_local_server_is_found_when_asked() {
+async fn a_local_server_is_discovered_on_request() {
     let server = Server::start(Script::new().models(["tiny-coder"])).await.unwrap();
     let hew = hew().env("OLLAMA_HOST", format!("127.0.0.1:{}", server.port()));
     let table = stdout(hew.args(["models", "--discover", "-p", "ollama"])).await;
@@ -209,12 +213,12 @@ async fn a_local_server_is_found_when_asked() {
 }
 
 #[tokio::test]
-async fn keys_come_from_programs_and_the_keyring_where_nothing_else_has_one() {
+async fn keys_are_read_from_programs_and_the_keyring() {
     let server = Server::start(Script::new().turn(Turn::text("ok")).key("sk-from-the-program"))
         .await
         .unwrap();
     let project = Project::new(&[]).unwrap();
-    // A keyring program that keeps its secrets in a file.
+    // A keyring program that stores its secrets in files.
     let tool = "#!/bin/sh\nstore=$HOME/secrets\ncase $1 in\n  store) cat > \"$store.$6\" ;;\n  lookup) [ -f \"$store.$5\" ] || exit 1; cat \"$store.$5\" ;;\n  clear) rm -f \"$store.$5\" ;;\nesac\n";
     project.write("bin/secret-tool", tool).unwrap();
     fs::set_permissions(project.path("bin/secret-tool"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -259,46 +263,46 @@ async fn keys_come_from_programs_and_the_keyring_where_nothing_else_has_one() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_is_no_prompt() {
+async fn an_unknown_session_id_is_not_sent_as_a_prompt() {
     let server = Server::start(Script::new().turn(Turn::text("Hello.")).side_reply("A greeting"))
         .await
         .unwrap();
     let hew = hew().with_server(&server);
-    let told = |hew: Hew| async {
+    let failing = |hew: Hew| async {
         let output = hew.run().await.unwrap();
         assert_eq!(output.code(), Some(2), "{}", output.stdout);
         output.stderr
     };
-    let none = told(hew.clone().args(["resume", "zzz"])).await;
+    let none = failing(hew.clone().args(["resume", "zzz"])).await;
     assert!(none.contains("error: there is no session `zzz`"), "{none}");
     stdout(hew.clone().args(["run", "-m", MODEL, "hi"])).await;
-    let sound = stdout(hew.clone().args(["doctor", "--offline"])).await;
-    assert!(sound.contains("hew.db: no errors"), "{sound}");
+    let report = stdout(hew.clone().args(["doctor", "--offline"])).await;
+    assert!(report.contains("hew.db: no errors"), "{report}");
     let list: Value = serde_json::from_str(&stdout(hew.clone().args(["sessions", "--json"])).await).unwrap();
     let id = list[0]["id"].as_str().unwrap();
     let named = format!("perhaps {} (A greeting)", &id[..13]);
-    let unknown = told(hew.clone().args(["resume", "zzz"])).await;
+    let unknown = failing(hew.clone().args(["resume", "zzz"])).await;
     assert!(
         unknown.contains(&named) && unknown.contains("hew resume last zzz"),
         "{unknown}"
     );
     let wrong = format!("{}zz", &id[..11]);
-    let mistyped = told(hew.clone().args(["resume", &wrong, "go on"])).await;
+    let mistyped = failing(hew.clone().args(["resume", &wrong, "continue"])).await;
     assert!(mistyped.contains(&named) && !mistyped.contains("last"), "{mistyped}");
     assert_eq!(server.main_requests().len(), 1, "nothing was sent to the model");
 }
 
 #[tokio::test]
-async fn the_doctor_says_who_answers() {
+async fn the_doctor_reports_which_providers_answer() {
     let server = Server::start(Script::new().key("sk-right-0123456789")).await.unwrap();
     let hew = hew()
         .env("ANTHROPIC_BASE_URL", server.url())
         .env("OLLAMA_HOST", "127.0.0.1:1");
-    let well = hew
+    let valid = hew
         .clone()
         .env("ANTHROPIC_API_KEY", "sk-right-0123456789")
         .args(["doctor", "--json"]);
-    let report: Value = serde_json::from_str(&stdout(well).await).unwrap();
+    let report: Value = serde_json::from_str(&stdout(valid).await).unwrap();
     let check = |name: &str| {
         report["checks"]
             .as_array()
@@ -309,26 +313,26 @@ async fn the_doctor_says_who_answers() {
             .clone()
     };
     assert_eq!(check("sessions")["state"], "absent");
-    let left = tree(hew.home());
-    assert!(!left.iter().any(|path| path.ends_with("hew.db")), "{left:?}");
+    let files = tree(hew.home());
+    assert!(!files.iter().any(|path| path.ends_with("hew.db")), "{files:?}");
     assert_eq!(check("anthropic")["state"], "ok");
     let detail = check("anthropic")["detail"].to_string();
     assert!(
         detail.contains("sk-r…6789 from $ANTHROPIC_API_KEY") && detail.contains("answers"),
         "{detail}"
     );
-    let ill = hew
+    let invalid = hew
         .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
         .env("ANTHROPIC_API_KEY", "sk-wrong-0123456789")
         .arg("doctor");
-    let ill = ill.run().await.unwrap();
-    assert_eq!(ill.code(), Some(1));
-    assert!(ill.stdout.contains("✗ anthropic"), "{}", ill.stdout);
-    assert!(!ill.stdout.contains("sk-wrong-0123456789"));
+    let invalid = invalid.run().await.unwrap();
+    assert_eq!(invalid.code(), Some(1));
+    assert!(invalid.stdout.contains("✗ anthropic"), "{}", invalid.stdout);
+    assert!(!invalid.stdout.contains("sk-wrong-0123456789"));
 }
 
 #[tokio::test]
-async fn the_demo_ends_green_and_touches_nothing_of_the_persons() {
+async fn the_demo_passes_its_tests_and_changes_nothing_in_the_home_folder() {
     let hew = hew();
     let at = hew.home().join("demo");
     let before = tree(hew.home());
@@ -350,7 +354,7 @@ async fn the_demo_ends_green_and_touches_nothing_of_the_persons() {
     let after: Vec<_> = tree(hew.home())
         .into_iter()
         .filter(|path| !path.starts_with(&at))
-        // An empty folder, so that no command can create it: this home is in a folder for temporary files.
+        // hew creates this empty folder, so that commands cannot create it in a home below the temporary folder.
         .filter(|path| !path.ends_with(".config/hew"))
         .collect();
     assert_eq!(after, before);
@@ -372,7 +376,7 @@ fn tree(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[tokio::test]
-async fn completions_and_man_pages_follow_the_definition() {
+async fn completions_and_man_pages_are_generated_from_the_definition() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(
             stdout(hew().args(["completions", shell]))

@@ -1,4 +1,4 @@
-//! Subtasks, lists, results and going on by itself, through the built program and a scripted model.
+//! Subtasks, todo lists, results and autonomy, with the real binary and a scripted model.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -37,18 +37,20 @@ fn is_child(seen: &ParsedRequest) -> bool {
 }
 
 #[tokio::test]
-async fn a_subtask_is_told_of_listed_shown_and_counted_once() {
+async fn a_subtask_is_reported_listed_shown_and_counted_once() {
     let script = Script::dynamic(|seen| match (is_child(seen), seen.results().count()) {
         (true, 0) => Turn::text("Looking.").call("read_file", json!({"path": "a.txt"})),
         (true, _) => Turn::text("It says hello."),
-        (false, 0) => Turn::text("I hand it on.").call("new_task", json!({"title": "read it", "prompt": "read a.txt"})),
+        (false, 0) => {
+            Turn::text("I delegate it.").call("new_task", json!({"title": "read it", "prompt": "read a.txt"}))
+        }
         (false, _) => Turn::text("The helper says: hello."),
     });
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[("a.txt", "hello\n")]).unwrap();
     let hew = hew(&server, &project);
-    let told = lines(hew.clone().args(["run", "--json", "-m", MODEL, "go"])).await;
-    let of = |kind: &str| -> Vec<&Value> { told.iter().filter(|line| line["type"] == kind).collect() };
+    let events = lines(hew.clone().args(["run", "--json", "-m", MODEL, "go"])).await;
+    let of = |kind: &str| -> Vec<&Value> { events.iter().filter(|line| line["type"] == kind).collect() };
     let finished = of("subtask.finished");
     assert_eq!((finished.len(), &finished[0]["answer"]), (1, &json!("It says hello.")));
     let tools = of("subtask")
@@ -90,16 +92,16 @@ async fn a_subtask_is_told_of_listed_shown_and_counted_once() {
 }
 
 #[tokio::test]
-async fn a_subtask_that_was_killed_is_named_and_gone_on_with_and_no_tool_runs_twice() {
+async fn a_killed_subtask_is_reported_and_resumed_and_no_tool_runs_twice() {
     let script = Script::dynamic(|seen| {
-        let mark = |text: &str, step: usize| {
+        let step_turn = |text: &str, step: usize| {
             let words = "some words that take a while to stream. ".repeat(10);
             Turn::text(format!("{text} {words}"))
                 .call("terminal", json!({"command": format!("echo {step} >> journal.txt")}))
         };
         let step = seen.calls().count();
         match (is_child(seen), step) {
-            (true, 0..4) => mark("Step.", step),
+            (true, 0..4) => step_turn("Step.", step),
             (true, _) => Turn::text("All steps are done."),
             (false, 0) => Turn::text("").call("new_task", json!({"prompt": "do the steps"})),
             (false, _) => match seen.results().last().map(|result| result.text.clone()) {
@@ -113,7 +115,7 @@ async fn a_subtask_that_was_killed_is_named_and_gone_on_with_and_no_tool_runs_tw
                         .next()
                         .unwrap()
                         .to_string();
-                    Turn::text("Going on.").call("new_task", json!({"resume": id}))
+                    Turn::text("Continuing.").call("new_task", json!({"resume": id}))
                 }
                 Some(text) => Turn::text(format!("Done: {}", text.lines().next().unwrap_or_default())),
                 None => Turn::text("?"),
@@ -130,8 +132,12 @@ async fn a_subtask_that_was_killed_is_named_and_gone_on_with_and_no_tool_runs_tw
     }
     running.kill().unwrap();
     running.wait().await.unwrap();
-    let told = lines(hew.clone().args(["resume", "--json"])).await;
-    assert_eq!(told.last().unwrap()["answer"], "Done: All steps are done.", "{told:#?}");
+    let events = lines(hew.clone().args(["resume", "--json"])).await;
+    assert_eq!(
+        events.last().unwrap()["answer"],
+        "Done: All steps are done.",
+        "{events:#?}"
+    );
     let journal = project.read("journal.txt").unwrap();
     let mut steps: Vec<&str> = journal.lines().collect();
     let all = steps.len();
@@ -141,12 +147,12 @@ async fn a_subtask_that_was_killed_is_named_and_gone_on_with_and_no_tool_runs_tw
     assert_eq!(
         list.as_array().unwrap().len(),
         2,
-        "the subtask was gone on with, not begun anew"
+        "a new subtask was started instead of resuming it"
     );
 }
 
 #[tokio::test]
-async fn with_permission_a_run_waits_for_its_subtasks_and_goes_on() {
+async fn a_run_with_autonomy_waits_for_its_subtasks_and_continues() {
     let script = || {
         Script::dynamic(|seen| {
             if is_child(seen) {
@@ -163,10 +169,10 @@ async fn with_permission_a_run_waits_for_its_subtasks_and_goes_on() {
     for (allowed, answer) in [("true", "Thank you, helper."), ("false", "Waiting.")] {
         let server = Server::start(script()).await.unwrap();
         let hew = hew(&server, &project).env("HEW_AUTONOMY", allowed);
-        let told = lines(hew.args(["run", "--json", "-m", MODEL, "go"])).await;
-        let finished: Vec<&Value> = told.iter().filter(|line| line["type"] == "turn.finished").collect();
+        let events = lines(hew.args(["run", "--json", "-m", MODEL, "go"])).await;
+        let finished: Vec<&Value> = events.iter().filter(|line| line["type"] == "turn.finished").collect();
         let last = finished.last().unwrap()["answer"].as_str().unwrap();
-        // News that comes before the turn has ended joins it.
+        // A notification that arrives before the end of the turn joins it.
         assert!(
             last == answer || allowed == "false" && last == "Thank you, helper.",
             "{allowed}: {last}"
@@ -175,7 +181,7 @@ async fn with_permission_a_run_waits_for_its_subtasks_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_list_survives_a_restart_and_a_result_is_the_answer() {
+async fn a_todo_list_survives_a_restart_and_a_completion_result_is_the_answer() {
     let script = Script::new()
         .turn(Turn::text("").call("todo", json!({"todos": "[x] one\n[ ] two"})))
         .turn(Turn::text("Half done."))
@@ -187,8 +193,8 @@ async fn a_list_survives_a_restart_and_a_result_is_the_answer() {
     let server = Server::start(script).await.unwrap();
     let project = Project::new(&[]).unwrap();
     let hew = hew(&server, &project);
-    let told = lines(hew.clone().args(["run", "--json", "--mode", "code", "-m", MODEL, "go"])).await;
-    let todos = told.iter().find(|line| line["item"]["kind"] == "todos").unwrap();
+    let events = lines(hew.clone().args(["run", "--json", "--mode", "code", "-m", MODEL, "go"])).await;
+    let todos = events.iter().find(|line| line["item"]["kind"] == "todos").unwrap();
     assert_eq!(todos["item"]["list"][1], json!({"text": "two", "status": "pending"}));
     let output = hew.clone().args(["resume", "go", "on"]).run().await.unwrap();
     assert_eq!(output.stdout, "Both are done.\n", "{}", output.stderr);
@@ -214,7 +220,7 @@ async fn a_background_job_at_the_end_of_a_run_is_reported_or_waited_for() {
     for (autonomy, notice, finished) in [
         (
             "false",
-            "stopped 1 background job at the end of the turn: `sleep 2; echo finished > job.txt`",
+            "stopped 1 background job: `sleep 2; echo finished > job.txt`; with `--set autonomy.enabled=true` hew waits",
             false,
         ),
         (
@@ -249,7 +255,7 @@ async fn a_background_job_at_the_end_of_a_run_is_reported_or_waited_for() {
             output.stdout
         );
     }
-    // Lost work is reported with `--quiet` too.
+    // Stopped jobs are reported with `--quiet` too.
     let project = Project::new(&[]).unwrap();
     let server = Server::start(script()).await.unwrap();
     let hew = hew(&server, &project);
@@ -259,4 +265,50 @@ async fn a_background_job_at_the_end_of_a_run_is_reported_or_waited_for() {
         "{}",
         output.stderr
     );
+}
+
+#[tokio::test]
+async fn waiting_for_background_work_ends_with_a_signal_or_the_time_limit() {
+    let script = || {
+        Script::dynamic(|seen| match seen.calls().count() {
+            0 => Turn::text("").call("terminal", json!({"command": "sleep 600", "background": true})),
+            _ => Turn::text("Started."),
+        })
+    };
+    for (limit, code) in [(None, 130), (Some("--max-time=6s"), 3)] {
+        let project = Project::new(&[]).unwrap();
+        let server = Server::start(script()).await.unwrap();
+        let hew = hew(&server, &project).env("HEW_AUTONOMY", "true");
+        let arguments = ["run", "--json", "-m", MODEL, "go"];
+        let mut running = hew.args(arguments).args(limit).spawn().unwrap();
+        if limit.is_none() {
+            running.wait_for_output("waiting for 1 background job").await.unwrap();
+            running.interrupt().unwrap();
+        }
+        let output = running.wait().await.unwrap();
+        assert_eq!(output.code(), Some(code), "{}", output.stdout);
+        let stopped = "stopped 1 background job: `sleep 600`";
+        assert!(output.stdout.contains(stopped), "{}", output.stdout);
+        // The last line has the exit status of the run.
+        let last = output.stdout.lines().last().unwrap_or_default();
+        assert!(last.contains(&format!("\"exit_code\":{code}")), "{last}");
+    }
+}
+
+#[tokio::test]
+async fn a_background_subtask_is_not_shown_as_finished() {
+    let script = Script::dynamic(|seen| match (is_child(seen), seen.calls().count()) {
+        (true, _) => Turn::text("found"),
+        (false, 0) => Turn::text("").call("new_task", json!({"prompt": "look", "background": true})),
+        (false, _) => Turn::text("Started."),
+    });
+    let project = Project::new(&[]).unwrap();
+    let server = Server::start(script).await.unwrap();
+    let output = hew(&server, &project)
+        .args(["run", "-m", MODEL, "go"])
+        .run()
+        .await
+        .unwrap();
+    let line = "◐ Subtask look · in the background as session ";
+    assert!(output.stderr.contains(line), "{}", output.stderr);
 }

@@ -398,7 +398,7 @@ async fn nothing_is_exported_unless_the_user_enables_it_whatever_the_project_say
 }
 
 #[tokio::test]
-async fn a_missing_collector_costs_a_warning_and_not_the_task() {
+async fn a_missing_collector_causes_a_warning_and_the_task_completes() {
     let (server, project) = (Server::start(task()).await.unwrap(), project());
     let hew = hew(&server, &project)
         .env("HEW_TELEMETRY", "true")

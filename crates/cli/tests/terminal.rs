@@ -10,12 +10,12 @@ use testkit::{Hew, Pace, ParsedRequest, Project, Script, Server, Tmux, Turn};
 fn script(outside: String) -> Script {
     Script::dynamic(move |seen: &ParsedRequest| {
         let calls = seen.calls().count();
-        let said = seen.last_user_text();
-        if said.contains("slowly") {
+        let prompt = seen.last_user_text();
+        if prompt.contains("slowly") {
             let words: String = (0..4_000).map(|n| format!("word{n} ")).collect();
             return Turn::text(words).pace(Pace::with_delay(8, Duration::from_millis(80)));
         }
-        if said.contains("afterwards") {
+        if prompt.contains("afterwards") {
             return Turn::text("That was the queued one.");
         }
         match calls {
@@ -38,14 +38,14 @@ fn kill(hew: &Hew, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-struct Play {
+struct Fixture {
     server: Server,
     project: Project,
     hew: Hew,
     outside: tempfile::TempDir,
 }
 
-async fn play() -> Option<Play> {
+async fn fixture() -> Option<Fixture> {
     if !Tmux::is_installed() {
         return None;
     }
@@ -57,7 +57,7 @@ async fn play() -> Option<Play> {
         .unwrap()
         .with_server(&server)
         .current_dir(project.root());
-    Some(Play {
+    Some(Fixture {
         server,
         project,
         hew,
@@ -67,11 +67,11 @@ async fn play() -> Option<Play> {
 
 #[tokio::test]
 async fn a_whole_task_in_a_real_terminal() {
-    let Some(play) = play().await else {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    let greeting = || std::fs::read_to_string(play.project.root().join("greeting.txt")).unwrap();
-    let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
+    let greeting = || std::fs::read_to_string(fixture.project.root().join("greeting.txt")).unwrap();
+    let tmux = Tmux::start(&fixture.hew, 100, 30).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
 
     // Prompt, streaming, a tool, an edit.
@@ -81,15 +81,15 @@ async fn a_whole_task_in_a_real_terminal() {
     let all = tmux.wait_for_text("good day").await.unwrap();
     assert!(all.contains("› make the greeting polite"), "{all}");
 
-    // Approval in place; a yes is one key.
+    // An approval in place, given with one key.
     tmux.wait_for_text("wants to change").await.unwrap();
     assert_eq!(greeting(), "good day\n");
     tmux.wait_for_text("allow once").await.unwrap();
-    // Whoever was typing does not answer by accident: keys are offered when they count.
+    // Keys are shown when they are accepted, so that typing does not answer by accident.
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Everything is done.").await.unwrap();
     assert_eq!(
-        std::fs::read_to_string(play.outside.path().join("other.txt")).unwrap(),
+        std::fs::read_to_string(fixture.outside.path().join("other.txt")).unwrap(),
         "x\n"
     );
 
@@ -99,8 +99,8 @@ async fn a_whole_task_in_a_real_terminal() {
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_until(|_| greeting() == "hello\n").await.unwrap();
 
-    // A slow reply: a queued prompt waits, and comes back into the line when the turn is stopped.
-    tmux.write("tell it slowly").unwrap();
+    // A slow reply: a queued prompt waits, and returns to the composer when the turn is stopped.
+    tmux.write("answer slowly").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("word3").await.unwrap();
     tmux.write("and afterwards").unwrap();
@@ -112,25 +112,25 @@ async fn a_whole_task_in_a_real_terminal() {
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("That was the queued one.").await.unwrap();
 
-    // Killed in the middle of a reply, it goes on where it was.
-    tmux.write("tell it slowly again").unwrap();
+    // After a kill during a reply, the session continues.
+    tmux.write("answer slowly again").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("word5").await.unwrap();
-    kill(&play.hew, rustix::process::Signal::KILL);
-    tmux.restart(&play.hew.clone().arg("-c")).unwrap();
-    let all = tmux.wait_for_text("tell it slowly again").await.unwrap();
+    kill(&fixture.hew, rustix::process::Signal::KILL);
+    tmux.restart(&fixture.hew.clone().arg("-c")).unwrap();
+    let all = tmux.wait_for_text("answer slowly again").await.unwrap();
     assert!(all.contains("That was the queued one."), "{all}");
-    drop(play.server);
+    drop(fixture.server);
 }
 
 #[tokio::test]
-async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
-    let Some(play) = play().await else {
+async fn prompts_queued_during_a_turn_survive_a_kill() {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
+    let tmux = Tmux::start(&fixture.hew, 100, 30).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
-    tmux.write("tell it slowly").unwrap();
+    tmux.write("answer slowly").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("word3").await.unwrap();
     // One joins at the next step, the other waits for the end of the turn.
@@ -140,7 +140,7 @@ async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
     tmux.write("and the other afterwards").unwrap();
     tmux.press(&["Tab"]).unwrap();
     tmux.wait_for_text("queued").await.unwrap();
-    let database = play.hew.home().join(".local/share/hew/hew.db");
+    let database = fixture.hew.home().join(".local/share/hew/hew.db");
     let waiting = || -> i64 {
         let database = rusqlite::Connection::open(&database).unwrap();
         database
@@ -148,26 +148,26 @@ async fn what_was_typed_while_the_agent_worked_survives_a_kill() {
             .unwrap()
     };
     tmux.wait_until(|_| waiting() == 2).await.unwrap();
-    kill(&play.hew, rustix::process::Signal::KILL);
+    kill(&fixture.hew, rustix::process::Signal::KILL);
 
-    let resumed = play.hew.clone().args(["resume", "last"]).run().await.unwrap();
+    let resumed = fixture.hew.clone().args(["resume", "last"]).run().await.unwrap();
     assert_eq!(resumed.stdout, "That was the queued one.\n", "{}", resumed.stderr);
     for text in ["do this afterwards", "and the other afterwards"] {
-        let told = format!("this prompt was queued when hew ended; it will be sent with the next turn: {text}");
-        assert!(resumed.stderr.contains(&told), "{}", resumed.stderr);
-        let body = String::from_utf8_lossy(&play.server.requests().last().unwrap().body).into_owned();
+        let notice = format!("this prompt was queued when hew ended; it will be sent with the next turn: {text}");
+        assert!(resumed.stderr.contains(&notice), "{}", resumed.stderr);
+        let body = String::from_utf8_lossy(&fixture.server.requests().last().unwrap().body).into_owned();
         assert!(body.contains(text), "{body}");
     }
     assert_eq!(waiting(), 0);
 }
 
-// The model's server goes on while the terminal is given another size.
+// The model's server keeps streaming while the terminal is resized.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_none_twice() {
     if !Tmux::is_installed() {
         return;
     }
-    // More than there is time for: the text goes on until all the sizes have been.
+    // More text than can be streamed before the last resize.
     let lines: String = (0..10_000).map(|n| format!("- line {n}.\n")).collect();
     let script = Script::new().turn(Turn::text(lines).pace(Pace::with_delay(11, Duration::from_millis(10))));
     let server = Server::start(script).await.unwrap();
@@ -180,14 +180,14 @@ async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_non
     tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("count").unwrap();
     tmux.press(&["Enter"]).unwrap();
-    // By then nothing of what is drawn is at the very top, where tmux pushes rows into its history.
+    // By then no drawn row is at the top, where tmux moves rows into its history.
     tmux.wait_for_text("line 30.").await.unwrap();
     let mut seed: u32 = 7;
     let mut next = |least: u32, most: u32| {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         u16::try_from(least + (seed >> 16) % (most - least)).unwrap()
     };
-    // Without a pause: nobody waits until what came before has been drawn.
+    // Without waiting for a redraw.
     for _ in 0..200 {
         tmux.resize(next(40, 120), next(18, 50)).unwrap();
     }
@@ -211,37 +211,76 @@ async fn resizing_a_real_terminal_while_text_streams_loses_no_line_and_shows_non
 }
 
 #[tokio::test]
-async fn a_signal_gives_the_terminal_back_and_keeps_the_draft() {
-    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::HUP] {
-        let Some(play) = play().await else {
+async fn a_signal_restores_the_terminal_and_keeps_the_draft() {
+    use rustix::process::Signal;
+    for (signal, code) in [
+        (Signal::TERM, 143),
+        (Signal::HUP, 143),
+        (Signal::QUIT, 143),
+        (Signal::INT, 130),
+    ] {
+        let Some(fixture) = fixture().await else {
             return;
         };
-        let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
+        let tmux = Tmux::start(&fixture.hew, 80, 24).unwrap();
         tmux.wait_for_text("Describe a task").await.unwrap();
         tmux.write("half a thought").unwrap();
         tmux.wait_for_text("› half a thought").await.unwrap();
-        kill(&play.hew, signal);
+        kill(&fixture.hew, signal);
         let all = tmux
-            .wait_until(|all| all.contains("ended with 143") && all.contains("icanon"))
+            .wait_until(|all| all.contains("ended with ") && all.contains("icanon"))
             .await
             .unwrap();
+        assert!(all.contains(&format!("ended with {code}")), "{signal:?}: {all}");
         assert!(!all.contains("half a thought"), "{all}");
         assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
         assert_eq!(
             tmux.display_message("#{cursor_flag} #{alternate_on}").unwrap().trim(),
             "1 0"
         );
-        tmux.restart(&play.hew).unwrap();
+        tmux.restart(&fixture.hew).unwrap();
         tmux.wait_for_text("› half a thought").await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_everything_back() {
-    let Some(play) = play().await else {
+async fn ctrl_c_in_the_editor_does_not_end_hew() {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    let tmux = Tmux::shell(&play.hew, 80, 24).unwrap();
+    // The editor does not use raw mode, so Ctrl-C signals all processes of the terminal.
+    let editor = fixture.outside.path().join("editor");
+    std::fs::write(&editor, "#!/bin/sh\necho in the editor\nexec sleep 600\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&editor, executable).unwrap();
+    let tmux = Tmux::shell(&fixture.hew.clone().env("EDITOR", &editor), 80, 24).unwrap();
+    tmux.wait_for_text("ready>").await.unwrap();
+    tmux.write("run\n").unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    tmux.write("half a thought").unwrap();
+    tmux.wait_for_text("› half a thought").await.unwrap();
+    for key in ["C-c", "C-\\"] {
+        tmux.press(&["C-g"]).unwrap();
+        tmux.wait_until(|all| all.contains("in the editor") && !all.contains("? help"))
+            .await
+            .unwrap();
+        tmux.press(&[key]).unwrap();
+        tmux.wait_until(|all| all.contains("› half a thought") && all.contains("? help"))
+            .await
+            .unwrap();
+        tmux.write("!").unwrap();
+        tmux.wait_for_text("› half a thought!").await.unwrap();
+        tmux.press(&["BSpace"]).unwrap();
+        tmux.wait_until(|all| !all.contains("thought!")).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn ctrl_z_suspends_hew_and_fg_restores_the_screen() {
+    let Some(fixture) = fixture().await else {
+        return;
+    };
+    let tmux = Tmux::shell(&fixture.hew, 80, 24).unwrap();
     tmux.wait_for_text("ready>").await.unwrap();
     tmux.write("run\n").unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
@@ -256,30 +295,30 @@ async fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_everything_back() 
     assert!(!all.contains("-icanon") && !all.contains("-echo "), "{all}");
     tmux.write("fg\n").unwrap();
     tmux.wait_for_text("› half a thought").await.unwrap();
-    // It takes keys as before.
+    // Keys are accepted as before.
     tmux.write(" more").unwrap();
     tmux.wait_for_text("› half a thought more").await.unwrap();
 }
 
 #[tokio::test]
-async fn a_terminal_that_goes_away_ends_the_program_and_keeps_the_draft() {
-    let Some(play) = play().await else {
+async fn closing_the_terminal_ends_hew_and_keeps_the_draft() {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
+    let tmux = Tmux::start(&fixture.hew, 80, 24).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("half a thought").unwrap();
     tmux.wait_for_text("› half a thought").await.unwrap();
-    let pid = std::fs::read_to_string(play.hew.pid_file()).unwrap();
+    let pid = std::fs::read_to_string(fixture.hew.pid_file()).unwrap();
     tmux.close().unwrap();
     while is_alive(pid.trim()) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let tmux = Tmux::start(&play.hew, 80, 24).unwrap();
+    let tmux = Tmux::start(&fixture.hew, 80, 24).unwrap();
     tmux.wait_for_text("› half a thought").await.unwrap();
 }
 
-/// Whether a process runs; one that has ended and that nobody has asked about does not.
+/// Whether a process runs; a zombie does not.
 fn is_alive(pid: &str) -> bool {
     let asked = std::process::Command::new("ps")
         .args(["-o", "stat=", "-p", pid])
@@ -290,11 +329,11 @@ fn is_alive(pid: &str) -> bool {
 }
 
 #[tokio::test]
-async fn without_standard_input_it_says_so_and_ends() {
-    let Some(play) = play().await else {
+async fn without_standard_input_hew_exits_with_an_error() {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    let tmux = Tmux::shell(&play.hew, 80, 24).unwrap();
+    let tmux = Tmux::shell(&fixture.hew, 80, 24).unwrap();
     tmux.wait_for_text("ready>").await.unwrap();
     tmux.write("run <&-; echo ended with $?\n").unwrap();
     let all = tmux.wait_for_text("\nended with 2").await.unwrap();
@@ -302,17 +341,17 @@ async fn without_standard_input_it_says_so_and_ends() {
 }
 
 #[tokio::test]
-async fn a_dumb_terminal_is_talked_to_line_by_line_and_gets_no_escape_sequence() {
-    let Some(play) = play().await else {
+async fn a_dumb_terminal_gets_a_line_based_session_without_escape_sequences() {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    let tmux = Tmux::shell(&play.hew.clone().env("TERM", "dumb"), 80, 24).unwrap();
+    let tmux = Tmux::shell(&fixture.hew.clone().env("TERM", "dumb"), 80, 24).unwrap();
     tmux.wait_for_text("ready>").await.unwrap();
-    let copy = play.hew.home().join("shown");
+    let copy = fixture.hew.home().join("shown");
     tmux.copy_to(&copy).unwrap();
     tmux.write("run\n").unwrap();
     tmux.wait_until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
-    tmux.write("say something afterwards\n").unwrap();
+    tmux.write("repeat this afterwards\n").unwrap();
     tmux.wait_for_text("That was the queued one.").await.unwrap();
     tmux.wait_until(|all| all.trim_end().ends_with("\n>")).await.unwrap();
     tmux.press(&["C-d"]).unwrap();
@@ -327,19 +366,19 @@ async fn a_dumb_terminal_is_talked_to_line_by_line_and_gets_no_escape_sequence()
 }
 
 #[tokio::test]
-async fn leaving_sends_no_reply_of_the_terminal_to_the_shell() {
+async fn no_terminal_reply_reaches_the_shell_after_quitting() {
     for keys in [&["C-d"][..], &["/quit", "Enter"], &["C-c", "C-c"]] {
-        let Some(play) = play().await else {
+        let Some(fixture) = fixture().await else {
             return;
         };
-        let tmux = Tmux::shell(&play.hew, 120, 40).unwrap();
+        let tmux = Tmux::shell(&fixture.hew, 120, 40).unwrap();
         tmux.wait_for_text("ready>").await.unwrap();
         tmux.write("run\n").unwrap();
         tmux.wait_for_text("Describe a task").await.unwrap();
         tmux.wait_for_text("accept edits").await.unwrap();
         tmux.press(keys).unwrap();
         tmux.wait_until(|all| all.trim_end().ends_with("ready>")).await.unwrap();
-        // What the shell reads next is exactly what is typed.
+        // The shell reads exactly what is typed.
         tmux.write("echo as'k'ed\n").unwrap();
         let all = tmux.wait_for_text("\nasked").await.unwrap();
         assert!(all.contains("ready> echo as'k'ed"), "{keys:?}: {all}");
@@ -347,7 +386,7 @@ async fn leaving_sends_no_reply_of_the_terminal_to_the_shell() {
 }
 
 #[tokio::test]
-async fn a_rewind_restores_the_files_and_undo_refers_to_what_is_visible() {
+async fn a_rewind_restores_the_files_and_undo_applies_to_visible_turns() {
     let script = Script::dynamic(|seen: &ParsedRequest| {
         let number = seen.calls().count();
         let text = seen.last_user_text();
@@ -360,12 +399,12 @@ async fn a_rewind_restores_the_files_and_undo_refers_to_what_is_visible() {
             false => Turn::text(format!("Done {number}.")),
         }
     });
-    let Some(play) = play().await else {
+    let Some(fixture) = fixture().await else {
         return;
     };
     let server = Server::start(script).await.unwrap();
-    let hew = play.hew.clone().with_server(&server);
-    let file = |name: &str| play.project.root().join(name).exists();
+    let hew = fixture.hew.clone().with_server(&server);
+    let file = |name: &str| fixture.project.root().join(name).exists();
     let tmux = Tmux::start(&hew, 100, 30).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
     for (prompt, done) in [
@@ -402,7 +441,7 @@ async fn a_rewind_restores_the_files_and_undo_refers_to_what_is_visible() {
         .unwrap();
     assert!(file("0.txt") && !file("1.txt"));
     // A file changed outside the session is not overwritten without a decision.
-    play.project.write("0.txt", "mine\n").unwrap();
+    fixture.project.write("0.txt", "mine\n").unwrap();
     tmux.write("/undo").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("0.txt: changed outside the session").await.unwrap();
@@ -416,7 +455,7 @@ async fn a_rewind_restores_the_files_and_undo_refers_to_what_is_visible() {
 }
 
 #[tokio::test]
-async fn all_of_a_change_can_be_read_before_approval() {
+async fn a_change_can_be_read_completely_before_approval() {
     let long: String = (1..=60).map(|n| format!("line number {n}\n")).collect();
     let words: String = (0..60).map(|n| format!("word{n} ")).collect();
     let before: String = (0..40).map(|n| format!("value{n}\n")).collect();
@@ -433,12 +472,12 @@ async fn all_of_a_change_can_be_read_before_approval() {
         3 => Turn::text("").call("delete_path", json!({"path": "values.txt"})),
         _ => Turn::text("Finished."),
     });
-    let Some(play) = play().await else {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    play.project.write("values.txt", &before).unwrap();
+    fixture.project.write("values.txt", &before).unwrap();
     let server = Server::start(script).await.unwrap();
-    let hew = play.hew.clone().with_server(&server);
+    let hew = fixture.hew.clone().with_server(&server);
     let tmux = Tmux::start(&hew.args(["--set", "approval.writes=ask"]), 100, 50).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("change it").unwrap();
@@ -465,10 +504,10 @@ async fn all_of_a_change_can_be_read_before_approval() {
         tmux.press(&["C-o"]).unwrap();
         let mut next = 1;
         while next <= 60 {
-            let wanted = format!("line number {next}\n");
+            let expected = format!("line number {next}\n");
             tmux.wait_until(|_| {
                 let shown = tmux.screen().unwrap();
-                shown.contains(&wanted) && shown.contains("enter allow once")
+                shown.contains(&expected) && shown.contains("enter allow once")
             })
             .await
             .unwrap();
@@ -484,13 +523,13 @@ async fn all_of_a_change_can_be_read_before_approval() {
     tmux.resize(100, 30).unwrap();
     tmux.press(&["Enter"]).unwrap();
 
-    // What is asked is what the tool does.
+    // The question names the action of the tool.
     tmux.wait_for_text("hew wants to delete values.txt").await.unwrap();
     tmux.wait_for_text("letter or ↑↓ to select").await.unwrap();
     tmux.write("no").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Finished.").await.unwrap();
-    assert!(play.project.read("values.txt").unwrap().contains("first edit"));
+    assert!(fixture.project.read("values.txt").unwrap().contains("first edit"));
 }
 
 #[tokio::test]
@@ -500,11 +539,11 @@ async fn jobs_are_counted_and_a_running_command_moves_to_the_background() {
         1 => Turn::text("").call("terminal", json!({"command": "seq 5000; sleep 301"})),
         _ => Turn::text("Both are running."),
     });
-    let Some(play) = play().await else {
+    let Some(fixture) = fixture().await else {
         return;
     };
     let server = Server::start(script).await.unwrap();
-    let tmux = Tmux::start(&play.hew.clone().with_server(&server), 100, 24).unwrap();
+    let tmux = Tmux::start(&fixture.hew.clone().with_server(&server), 100, 24).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
     tmux.write("start them").unwrap();
     tmux.press(&["Enter"]).unwrap();
@@ -524,7 +563,7 @@ async fn jobs_are_counted_and_a_running_command_moves_to_the_background() {
 
 #[tokio::test]
 async fn a_run_on_a_terminal_renders_markdown_and_diffs() {
-    let Some(play) = play().await else {
+    let Some(fixture) = fixture().await else {
         return;
     };
     let script = Script::dynamic(|seen: &ParsedRequest| match seen.calls().count() {
@@ -536,7 +575,7 @@ async fn a_run_on_a_terminal_renders_markdown_and_diffs() {
         _ => Turn::text("It is `done`."),
     });
     let server = Server::start(script).await.unwrap();
-    let hew = play.hew.clone().with_server(&server).args(["run", "change it"]);
+    let hew = fixture.hew.clone().with_server(&server).args(["run", "change it"]);
     let tmux = Tmux::start(&hew, 100, 30).unwrap();
     let all = tmux.wait_for_text("It is done.").await.unwrap();
     assert!(all.contains("Change one word.") && !all.contains("**one**"), "{all}");
@@ -545,23 +584,23 @@ async fn a_run_on_a_terminal_renders_markdown_and_diffs() {
 }
 
 #[tokio::test]
-async fn a_session_without_a_screen_greets_and_has_help_and_an_unfinished_one_is_mentioned() {
-    let Some(play) = play().await else {
+async fn a_plain_session_has_a_greeting_and_help_and_an_unfinished_session_is_reported() {
+    let Some(fixture) = fixture().await else {
         return;
     };
-    let tmux = Tmux::start(&play.hew.clone().arg("--plain"), 80, 24).unwrap();
+    let tmux = Tmux::start(&fixture.hew.clone().arg("--plain"), 80, 24).unwrap();
     tmux.wait_for_text("Describe a task. /help lists commands")
         .await
         .unwrap();
     tmux.write("/help\n").unwrap();
     tmux.wait_for_text("/quit                       quit").await.unwrap();
     drop(tmux);
-    let tmux = Tmux::start(&play.hew, 100, 30).unwrap();
+    let tmux = Tmux::start(&fixture.hew, 100, 30).unwrap();
     tmux.wait_for_text("Describe a task").await.unwrap();
-    tmux.write("tell it slowly").unwrap();
+    tmux.write("answer slowly").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("word3").await.unwrap();
-    kill(&play.hew, rustix::process::Signal::KILL);
-    tmux.restart(&play.hew).unwrap();
+    kill(&fixture.hew, rustix::process::Signal::KILL);
+    tmux.restart(&fixture.hew).unwrap();
     tmux.wait_for_text("was not finished; /sessions or").await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! A model without tools of its provider's does a whole task by calls in its text: the real binary, real HTTP, every wire.
+//! Calls in text, for models without native tool calls: the real binary, real HTTP, every wire.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -23,7 +23,7 @@ fn hew(server: &Server, project: &Project) -> Hew {
         .current_dir(project.root())
 }
 
-/// Reads, edits with code that looks like markup, checks, and writes a file that holds a call.
+/// Reads, edits with code that looks like markup, runs a command, and writes a file that contains a call.
 fn task() -> Script {
     Script::new()
         .without_side_reply()
@@ -52,7 +52,7 @@ async fn run(script: Script, model: &str, args: &[&str]) -> (Output, Project, Se
     (output, project, server)
 }
 
-fn seen(server: &Server) -> Vec<ParsedRequest> {
+fn requests(server: &Server) -> Vec<ParsedRequest> {
     server
         .requests()
         .iter()
@@ -61,7 +61,7 @@ fn seen(server: &Server) -> Vec<ParsedRequest> {
 }
 
 #[tokio::test]
-async fn a_whole_task_is_done_by_calls_in_text_on_every_wire() {
+async fn a_whole_task_is_completed_with_calls_in_text_on_every_wire() {
     for model in ["anthropic/claude-sonnet-4-6", "openai/gpt-5.5", "gemini/gemini-2.5-pro"] {
         for pace in [
             Pace::default(),
@@ -71,7 +71,7 @@ async fn a_whole_task_is_done_by_calls_in_text_on_every_wire() {
             },
         ] {
             let script = task().pace(pace);
-            let (output, project, server) = run(script, model, &["--set", "tool_protocol=xml", "mend the sum"]).await;
+            let (output, project, server) = run(script, model, &["--set", "tool_protocol=xml", "fix the sum"]).await;
             assert_eq!(output.stdout, "Done: `add` adds.\n", "{model}: {}", output.stderr);
             assert_eq!(
                 project.read("sum.py").unwrap(),
@@ -82,13 +82,13 @@ async fn a_whole_task_is_done_by_calls_in_text_on_every_wire() {
                 project.read("notes.md").unwrap(),
                 "# Calls\n<read_file>\n<path>x</path>\n</read_file>\n"
             );
-            let requests = seen(&server);
+            let requests = requests(&server);
             assert_eq!(requests.len(), 5, "{model}: {}", output.stderr);
             for request in &requests {
                 assert!(request.tools.is_empty() && request.calls().next().is_none(), "{model}");
                 assert!(request.system.contains("## read_file") && request.system.contains("# Calling tools"));
             }
-            // Every request goes on where the one before it ended, with what the model wrote as it wrote it.
+            // Every request extends the previous one and repeats the model's text unchanged.
             for pair in requests.windows(2) {
                 let (before, after) = (&pair[0].messages, &pair[1].messages);
                 assert_eq!(before[..], after[..before.len()], "{model}");
@@ -122,7 +122,7 @@ async fn a_whole_task_is_done_by_calls_in_text_on_every_wire() {
 }
 
 #[tokio::test]
-async fn what_is_known_about_a_model_chooses_the_protocol() {
+async fn the_description_of_a_model_selects_the_protocol() {
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("config.toml");
     std::fs::write(&config, "[models.\"anthropic/claude-sonnet-4-6\"]\ntools = false\n").unwrap();
@@ -148,9 +148,9 @@ async fn what_is_known_about_a_model_chooses_the_protocol() {
         .await
         .unwrap();
     assert_eq!(output.stdout, "Done.\n", "{}", output.stderr);
-    let requests = seen(&server);
-    assert!(requests[1].messages[2].text.starts_with("<tool_result tool=\"now\">\n"));
-    // And the person may know better.
+    let parsed = requests(&server);
+    assert!(parsed[1].messages[2].text.starts_with("<tool_result tool=\"now\">\n"));
+    // The configuration takes precedence.
     let server = Server::start(Script::new().turn(Turn::text("Fine."))).await.unwrap();
     let output = hew(&server, &project)
         .env("HEW_CONFIG", &config)
@@ -160,11 +160,11 @@ async fn what_is_known_about_a_model_chooses_the_protocol() {
         .await
         .unwrap();
     assert_eq!(output.stdout, "Fine.\n", "{}", output.stderr);
-    assert!(seen(&server)[0].offers("read_file"));
+    assert!(requests(&server)[0].offers("read_file"));
 }
 
 #[tokio::test]
-async fn a_call_that_is_cut_off_is_not_made_and_the_model_hears_of_it() {
+async fn a_truncated_call_is_not_run_and_is_reported_to_the_model() {
     let script = Script::new()
         .without_side_reply()
         .turn(Turn::text("<write_file><path>half.txt</path><content>\nonly the beg").stop(Stop::MaxTokens))
@@ -180,16 +180,16 @@ async fn a_call_that_is_cut_off_is_not_made_and_the_model_hears_of_it() {
     .await;
     assert_eq!(output.stdout, "Done.\n", "{}", output.stderr);
     assert_eq!(project.read("half.txt").unwrap(), "short\n");
-    let told = &seen(&server)[1].messages[2].text;
+    let result = &requests(&server)[1].messages[2].text;
     assert!(
-        told.starts_with("<tool_result tool=\"write_file\" outcome=\"error\">\n"),
-        "{told}"
+        result.starts_with("<tool_result tool=\"write_file\" outcome=\"error\">\n"),
+        "{result}"
     );
-    assert!(told.contains("Nothing was done"), "{told}");
+    assert!(result.contains("Nothing was done"), "{result}");
 }
 
 #[tokio::test]
-async fn a_session_goes_on_in_the_other_protocol() {
+async fn a_session_can_continue_with_the_other_protocol() {
     let server = Server::start(
         Script::new()
             .without_side_reply()
@@ -231,7 +231,7 @@ async fn a_session_goes_on_in_the_other_protocol() {
 }
 
 #[tokio::test]
-async fn a_whole_task_is_done_in_the_tags_of_qwens_models() {
+async fn a_whole_task_is_completed_in_qwens_tags() {
     let script = || {
         Script::new()
             .without_side_reply()
@@ -250,11 +250,11 @@ async fn a_whole_task_is_done_in_the_tags_of_qwens_models() {
             ..Pace::default()
         },
     ] {
-        let args = ["--set", "tool_protocol=xml", "mend the sum"];
+        let args = ["--set", "tool_protocol=xml", "fix the sum"];
         let (output, project, server) = run(script().pace(pace), "openai/gpt-5.5", &args).await;
         assert_eq!(output.stdout, "Done.\n", "{}", output.stderr);
         assert_eq!(project.read("sum.py").unwrap(), BUGGY.replace("a - b", "a + b"));
-        let requests = seen(&server);
+        let requests = requests(&server);
         let last = &requests.last().unwrap().messages;
         assert_eq!(last[1].text, script().turns[0].text);
         assert_eq!(last[3].text, script().turns[1].text);
@@ -262,7 +262,7 @@ async fn a_whole_task_is_done_in_the_tags_of_qwens_models() {
 }
 
 #[tokio::test]
-async fn content_with_tags_is_written_whole_or_refused() {
+async fn content_with_tags_is_written_completely_or_refused() {
     let nested = "one\n</content>\n<path>other.txt</path>\n</content>\n</write_file>\ntwo";
     let script = Script::new()
         .without_side_reply()
@@ -284,7 +284,7 @@ async fn content_with_tags_is_written_whole_or_refused() {
     assert!(!project.path("other.txt").exists() && !project.path("c.txt").exists());
     assert_eq!(project.read("sum.py").unwrap(), BUGGY);
     assert_eq!(project.read("b.c").unwrap(), "if (a && b < c) {}");
-    let requests = seen(&server);
+    let requests = requests(&server);
     let refused = &requests[2].messages.last().unwrap().text;
     assert!(refused.contains("can be read in several ways"), "{refused}");
 }
@@ -305,7 +305,7 @@ async fn calls_in_the_forms_of_other_agents_have_their_effect() {
         .turn(Turn::text("Done."));
     let model = "anthropic/claude-sonnet-4-6";
     let (output, project, server) = run(script, model, &["--set", "tool_protocol=xml", "go"]).await;
-    let requests = seen(&server);
+    let requests = requests(&server);
     let results: Vec<&str> = requests.iter().skip(1).map(ParsedRequest::last_user_text).collect();
     assert_eq!(output.stdout, "Done.\n", "{} {results:?}", output.stderr);
     for (result, expected) in results

@@ -1,4 +1,4 @@
-//! Tools from end to end: through the real loop with a scripted model on every wire, and by hand with `hew tools`.
+//! Tools from end to end: in the real loop with a scripted model on every wire, and directly with `hew tools`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -26,7 +26,7 @@ fn files() -> Project {
     .unwrap()
 }
 
-/// Runs one call after the other and returns what hew printed and what the model saw in the end.
+/// Runs calls in order and returns hew's output and the last request to the model.
 async fn play(project: &Project, model: &str, calls: &[(&str, Value)]) -> (Output, ParsedRequest) {
     let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
     let script = Script::new().turns(turns).turn(Turn::text("Done."));
@@ -46,7 +46,7 @@ fn results(seen: &ParsedRequest) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
+async fn paths_are_copied_moved_deleted_and_created_in_the_loop() {
     let project = files();
     symlink("src", project.root().join("link")).unwrap();
     let calls = [
@@ -61,10 +61,10 @@ async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
         ("call_tool", json!({"name": "delete_path", "input": {"path": "link"}})),
         ("delete_path", json!({"path": "src/lib.rs"})),
         ("mkdir", json!({"path": "new/folder"})),
-        ("copy_path", json!({"source_path": "gone", "destination_path": "x"})),
+        ("copy_path", json!({"source_path": "missing", "destination_path": "x"})),
         ("call_tool", json!({"name": "nothing", "input": {}})),
         ("open", json!({"path": "b.txt"})),
-        ("delete_path", json!({"path": "../elsewhere"})),
+        ("delete_path", json!({"path": "../outside"})),
     ];
     let (output, seen) = play(&project, MODEL, &calls).await;
     let results = results(&seen);
@@ -76,7 +76,7 @@ async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
             "removed link (1 file)",
             "removed src/lib.rs (1 file)",
             "created new/folder",
-            "gone does not exist",
+            "missing does not exist",
         ]
     );
     assert!(
@@ -96,7 +96,7 @@ async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
         names,
         ["b.txt", "copy/lib.rs", "copy/main.rs", "long.txt", "src/main.rs"]
     );
-    // Whoever watches is told of the tool that was really called and of what it changed.
+    // The event names the tool that ran, not `call_tool`, and lists its changes.
     let copied = output
         .stdout
         .lines()
@@ -112,7 +112,7 @@ async fn paths_are_copied_moved_removed_and_made_in_the_loop() {
 }
 
 #[tokio::test]
-async fn a_tool_is_looked_for_and_called_on_every_wire() {
+async fn a_deferred_tool_is_found_and_called_on_every_wire() {
     for model in [MODEL, "openai/gpt-5.5", "gemini/gemini-2.5-pro"] {
         let project = files();
         let calls = [
@@ -136,7 +136,7 @@ async fn a_tool_is_looked_for_and_called_on_every_wire() {
 }
 
 #[tokio::test]
-async fn files_are_read_several_at_once_and_not_twice_for_nothing() {
+async fn several_files_are_read_in_one_call_and_unchanged_ones_are_not_resent() {
     let project = files();
     std::fs::write(
         project.root().join("n.ipynb"),
@@ -147,7 +147,10 @@ async fn files_are_read_several_at_once_and_not_twice_for_nothing() {
     symlink("/etc", project.root().join("etc")).unwrap();
     symlink("round", project.root().join("round")).unwrap();
     let calls = [
-        ("read_file", json!({"path": "a.txt", "more": ["long.txt:2-3", "gone"]})),
+        (
+            "read_file",
+            json!({"path": "a.txt", "more": ["long.txt:2-3", "missing"]}),
+        ),
         ("read_file", json!({"path": "long.txt"})),
         ("view", json!({"file_path": "long.txt"})),
         ("read_file", json!({"path": "n.ipynb"})),
@@ -158,7 +161,7 @@ async fn files_are_read_several_at_once_and_not_twice_for_nothing() {
     let (_, seen) = play(&project, MODEL, &calls).await;
     let results = results(&seen);
     let several = "==> a.txt <==\n1\thello\n[1 line]\n\n==> long.txt:2-3 <==\n2\tline 2 of a file\n3\tline 3 of a file\n\
-                   [lines 2-3 of 200]\n\n==> gone <==\n[gone does not exist]";
+                   [lines 2-3 of 200]\n\n==> missing <==\n[missing does not exist]";
     assert_eq!(results[0], several);
     assert!(results[1].ends_with("[200 lines]"), "{}", results[1]);
     assert_eq!(results[2], "[unchanged since you last read it: long.txt]");
@@ -173,7 +176,7 @@ async fn files_are_read_several_at_once_and_not_twice_for_nothing() {
 }
 
 #[tokio::test]
-async fn pictures_and_documents_go_to_models_that_take_them() {
+async fn images_and_documents_are_sent_to_models_that_support_them() {
     let project = files();
     std::fs::write(project.root().join("p.png"), b"\x89PNG\r\n\x1a\n").unwrap();
     std::fs::write(project.root().join("d.pdf"), "%PDF-1.4\n").unwrap();
@@ -187,7 +190,7 @@ async fn pictures_and_documents_go_to_models_that_take_them() {
 }
 
 #[tokio::test]
-async fn a_person_chooses_which_tools_there_are() {
+async fn the_configuration_enables_and_disables_tools() {
     let project = files();
     let server = Server::start(Script::new().turn(Turn::text("Done."))).await.unwrap();
     let set = [
@@ -218,7 +221,7 @@ async fn the_first_request_is_small() {
 }
 
 #[tokio::test]
-async fn tools_are_listed_shown_and_run_by_hand() {
+async fn tools_are_listed_shown_and_run_from_the_command_line() {
     let project = files();
     let hew = || {
         Hew::new(env!("CARGO_BIN_EXE_hew"))
@@ -265,16 +268,16 @@ async fn tools_are_listed_shown_and_run_by_hand() {
     let made: Value = serde_json::from_str(&made.stdout).unwrap();
     assert_eq!(made["changes"], json!([{"path": "x", "change": "created"}]));
     assert_eq!(project.read("x").unwrap(), "y");
-    // Whoever runs a tool by hand need not have read what they change.
-    for (tool, input, wanted) in [
+    // From the command line, a file can be edited without reading it first.
+    for (tool, input, expected) in [
         ("edit_file", r#"{"path": "x", "old_text": "y", "new_text": "z"}"#, "z"),
         ("write_file", r#"{"path": "x", "content": "all new"}"#, "all new"),
     ] {
         let done = hew().args(["run", tool, "--input", input]).run().await.unwrap();
         assert_eq!(done.code(), Some(0), "{}", done.stderr);
-        assert_eq!(project.read("x").unwrap(), wanted);
+        assert_eq!(project.read("x").unwrap(), expected);
     }
-    for (args, code, said) in [
+    for (args, code, message) in [
         (vec!["show", "nope"], 2, "there is no tool `nope`"),
         (vec!["show", "crush_logs"], 2, "use instead: the session's log"),
         (vec!["run", "read_file"], 2, "missing field `path`"),
@@ -285,9 +288,9 @@ async fn tools_are_listed_shown_and_run_by_hand() {
             "the input must be a JSON object",
         ),
         (
-            vec!["run", "read_file", "--input", r#"{"path": "gone"}"#],
+            vec!["run", "read_file", "--input", r#"{"path": "missing"}"#],
             1,
-            "gone does not exist",
+            "missing does not exist",
         ),
         (
             vec!["run", "read_file", "--input", r#"{"path": "/etc/hostname"}"#],
@@ -315,7 +318,7 @@ async fn tools_are_listed_shown_and_run_by_hand() {
             output.stdout,
             output.stderr
         );
-        assert!(output.stderr.contains(said), "{args:?}: {}", output.stderr);
+        assert!(output.stderr.contains(message), "{args:?}: {}", output.stderr);
     }
     let outside = project.root().parent().unwrap().join("hew-tools-outside.txt");
     let input = json!({"path": outside}).to_string();
@@ -328,7 +331,7 @@ async fn tools_are_listed_shown_and_run_by_hand() {
 }
 
 #[tokio::test]
-async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
+async fn a_tool_run_from_the_command_line_is_sandboxed_and_does_not_find_hidden_files() {
     let server = Server::start(Script::new()).await.unwrap();
     let project = Project::new(&[
         (".hewignore", "secret.txt\n"),
@@ -341,11 +344,11 @@ async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
         let hew = hew(&server, &project).args(["tools", "run", name, "--input", &input]);
         hew.run().await.unwrap()
     };
-    let touched = run("terminal", json!({"command": "printf /usr/hew-by-hand | xargs touch"})).await;
+    let touched = run("terminal", json!({"command": "printf /usr/hew-attempt | xargs touch"})).await;
     for part in ["not run outside the sandbox", "there is no terminal to ask on"] {
         assert!(touched.stderr.contains(part), "{}{}", touched.stdout, touched.stderr);
     }
-    assert!(!std::path::Path::new("/usr/hew-by-hand").exists());
+    assert!(!std::path::Path::new("/usr/hew-attempt").exists());
     let found = run("grep", json!({"pattern": "hush"})).await;
     assert!(
         found.stdout.contains("a.txt") && !found.stdout.contains("secret"),
@@ -356,7 +359,7 @@ async fn a_tool_by_hand_stays_in_the_sandbox_and_does_not_see_what_is_hidden() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_watched_does_not_keep_the_session_from_ending() {
+async fn a_running_watch_does_not_prevent_the_session_from_ending() {
     let watch = json!({"name": "watch", "input": {"command": "true", "every_seconds": 86400}});
     let (_, seen) = play(&files(), MODEL, &[("call_tool", watch)]).await;
     assert!(
@@ -403,7 +406,7 @@ async fn a_profile_is_applied_before_tools_are_offered_for_search() {
 #[tokio::test]
 async fn a_turn_ends_after_200_steps_unless_a_limit_is_set() {
     let project = files();
-    // One more request would be the answer.
+    // The request after the last step would be the answer.
     for (args, expected) in [(&[][..], 201), (&["--max-steps", "205"], 205)] {
         let script = Script::dynamic(|seen| {
             let pattern = format!("line {}", seen.results().count());

@@ -14,7 +14,7 @@ use testkit::{Hew, Output, Project, Script, Server, Turn};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 
-/// A project and a hew with a scripted model.
+/// A project and hew with a scripted model.
 struct Fixture {
     project: Project,
     hew: Hew,
@@ -43,7 +43,7 @@ impl Fixture {
         self.hew.clone().args(arguments).run().await.unwrap()
     }
 
-    async fn fine(&self, arguments: &[&str]) -> Output {
+    async fn succeed(&self, arguments: &[&str]) -> Output {
         let output = self.hew(arguments).await;
         assert_eq!(
             output.code(),
@@ -92,11 +92,11 @@ async fn the_changes_of_a_command_are_undone_and_redone_and_the_model_is_notifie
     fixture.run(&["change everything"]).await;
     assert!(!fixture.exists("old.txt") && fixture.exists("new/deep/x"));
 
-    let dry = fixture.fine(&["undo", "--dry-run", "--json"]).await;
+    let dry = fixture.succeed(&["undo", "--dry-run", "--json"]).await;
     assert_eq!(json_of(&dry)["done"], json!(false));
     assert!(!fixture.exists("old.txt"));
 
-    let undone = fixture.fine(&["undo"]).await;
+    let undone = fixture.succeed(&["undo"]).await;
     assert!(
         undone.stderr.contains("Undid \"change everything\": "),
         "{}",
@@ -114,12 +114,12 @@ async fn the_changes_of_a_command_are_undone_and_redone_and_the_model_is_notifie
     );
     assert!(fixture.hew(&["undo"]).await.stderr.contains("nothing to undo"));
 
-    fixture.fine(&["redo"]).await;
+    fixture.succeed(&["redo"]).await;
     assert!(!fixture.exists("old.txt") && fixture.exists("new/deep/x") && fixture.exists("made/by/tool.txt"));
     assert_eq!(fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o755);
     assert!(fixture.hew(&["redo"]).await.stderr.contains("nothing to redo"));
 
-    fixture.fine(&["undo"]).await;
+    fixture.succeed(&["undo"]).await;
     fixture.run(&["--continue", "what now?"]).await;
     let seen = fixture.server.main_requests().last().unwrap().json().to_string();
     assert!(seen.contains("The user undid the changes of the last turn"), "{seen}");
@@ -151,22 +151,22 @@ async fn changes_made_outside_the_session_are_reported_and_not_overwritten() {
         ("mine\n", "agent\n")
     );
 
-    fixture.fine(&["undo", "--keep"]).await;
+    fixture.succeed(&["undo", "--keep"]).await;
     assert_eq!(
         (fixture.read("a").as_str(), fixture.read("b").as_str()),
         ("mine\n", "1\n")
     );
     assert!(!fixture.exists("c"));
-    fixture.fine(&["redo"]).await;
+    fixture.succeed(&["redo"]).await;
     assert_eq!(
         (fixture.read("a").as_str(), fixture.read("b").as_str()),
         ("mine\n", "agent\n")
     );
 
-    fixture.fine(&["undo", "--force"]).await;
+    fixture.succeed(&["undo", "--force"]).await;
     assert_eq!(fixture.read("a"), "1\n");
-    fixture.fine(&["redo"]).await;
-    assert_eq!(fixture.read("a"), "mine\n", "an overwritten version is stored");
+    fixture.succeed(&["redo"]).await;
+    assert_eq!(fixture.read("a"), "mine\n", "the overwritten version is not restored");
 }
 
 #[tokio::test]
@@ -180,22 +180,22 @@ async fn a_session_is_rewound_to_any_prompt_with_or_without_the_files() {
     let fixture = Fixture::new(&[("f", "zero\n")], script).await;
     fixture.run(&["first"]).await;
     fixture.run(&["--continue", "second"]).await;
-    let listed = json_of(&fixture.fine(&["rewind", "last", "--json"]).await);
+    let listed = json_of(&fixture.succeed(&["rewind", "last", "--json"]).await);
     let rows = listed.as_array().unwrap();
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[1]["text"], &rows[1]["changed"]), (&json!("second"), &json!(2)));
 
-    let back = fixture.fine(&["rewind", "last/2"]).await;
+    let back = fixture.succeed(&["rewind", "last/2"]).await;
     assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("one\n", false));
     let hint = back.stderr.lines().find(|line| line.contains("to return: ")).unwrap();
     let way = hint.split("to return: hew ").nth(1).unwrap();
-    fixture.fine(&way.split(' ').collect::<Vec<_>>()).await;
+    fixture.succeed(&way.split(' ').collect::<Vec<_>>()).await;
     assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("two\n", true));
 
-    fixture.fine(&["rewind", "last/1", "--no-files"]).await;
+    fixture.succeed(&["rewind", "last/1", "--no-files"]).await;
     assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("two\n", true));
     // Undoing the kept files restores the state that the conversation knows.
-    fixture.fine(&["undo"]).await;
+    fixture.succeed(&["undo"]).await;
     assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("zero\n", false));
     for (to, why) in [
         ("last/9", "no prompt 9"),
@@ -221,17 +221,17 @@ async fn a_diff_shows_the_changes_of_the_session() {
         fs::set_permissions(fixture.project.path(path), fs::Permissions::from_mode(0o644)).unwrap();
     }
     fixture.run(&["go"]).await;
-    let all = fixture.fine(&["diff"]).await.stdout;
-    let wanted = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n\
+    let all = fixture.succeed(&["diff"]).await.stdout;
+    let expected = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n\
                   diff --git a/b b/b\ndeleted file mode 100644\n--- a/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n\
                   diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n\
                   diff --git a/n w b/n w\n";
     let note = "# mode of m: 644 -> 600 (not tracked by git)\n";
-    assert!(all.starts_with(&format!("{note}{wanted}")), "{all}");
+    assert!(all.starts_with(&format!("{note}{expected}")), "{all}");
     assert!(all.contains("GIT binary patch\nliteral 1\n"), "{all}");
-    let stat = fixture.fine(&["diff", "--stat", "a"]).await.stdout;
+    let stat = fixture.succeed(&["diff", "--stat", "a"]).await.stdout;
     assert_eq!(stat, "modified  +1 -1 a\n");
-    let rows = json_of(&fixture.fine(&["diff", "--json", "--since", "1"]).await);
+    let rows = json_of(&fixture.succeed(&["diff", "--json", "--since", "1"]).await);
     assert_eq!(rows.as_array().unwrap().len(), 6);
     assert_eq!(rows[0]["path"], json!("a"));
     let unknown = fixture.hew(&["diff", "nope"]).await;
@@ -269,7 +269,7 @@ async fn git_applies_and_reverts_a_diff() {
     fs::write(fixture.project.path("large"), [7, 0, 255].repeat(900)).unwrap();
     symlink("run", fixture.project.path("link")).unwrap();
     fixture.run(&["go"]).await;
-    let patch = fixture.fine(&["diff"]).await.stdout;
+    let patch = fixture.succeed(&["diff"]).await.stdout;
     assert!(patch.starts_with("# new empty folder: empty/\n"), "{patch}");
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(&file, &patch).unwrap();
@@ -317,14 +317,14 @@ async fn an_undo_without_effect_is_not_recorded() {
         "{}",
         idle.stderr
     );
-    let undone = fixture.fine(&["undo", "--force"]).await;
+    let undone = fixture.succeed(&["undo", "--force"]).await;
     assert!(
         undone.stderr.ends_with("Undid \"go\": 1 file restored\n"),
         "{}",
         undone.stderr
     );
     assert_eq!(fixture.read("a"), "1\n");
-    let redone = fixture.fine(&["redo"]).await;
+    let redone = fixture.succeed(&["redo"]).await;
     assert!(
         redone.stderr.ends_with("Redid \"go\": 1 file restored\n"),
         "{}",
@@ -346,7 +346,7 @@ async fn the_changes_of_an_interrupted_command_can_be_undone() {
     running.wait_for_output("ready").await.unwrap();
     running.interrupt().unwrap();
     assert_eq!(running.wait().await.unwrap().code(), Some(130));
-    fixture.fine(&["undo"]).await;
+    fixture.succeed(&["undo"]).await;
     assert_eq!((fixture.read("f").as_str(), fixture.exists("g")), ("1\n", false));
 }
 

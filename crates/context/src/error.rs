@@ -17,7 +17,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// A hint for the user.
     pub fn hint(&self) -> String {
         match self {
             Error::EditWithoutFiles => "specify them with --files, or choose another mode".into(),

@@ -389,16 +389,16 @@ mod tests {
         /// Sends a prompt. Returns the paths and last lines of its notes.
         fn prompt(&mut self) -> Vec<String> {
             let notes = self.context.changed_rules("code", &self.known());
-            self.tell(notes)
+            self.deliver(notes)
         }
 
         fn touch(&mut self, path: &str) -> Vec<String> {
             let files = [self.context.workspace.root().join(path)];
             let notes = self.context.rules_for(&files, &self.known());
-            self.tell(notes)
+            self.deliver(notes)
         }
 
-        fn tell(&mut self, notes: Vec<String>) -> Vec<String> {
+        fn deliver(&mut self, notes: Vec<String>) -> Vec<String> {
             let mut message = Message::user("go");
             message
                 .parts

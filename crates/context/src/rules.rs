@@ -115,14 +115,14 @@ impl RuleSources {
 
     /// The candidate folders for some kind of settings, in increasing precedence: the user's, then the project's.
     pub fn settings_folders<'a>(&'a self, own: &'a str, project: &'a [&str]) -> Vec<(PathBuf, FileOrigin<'a>)> {
-        let mine = self
+        let user_folders = self
             .user_config
             .iter()
             .map(move |home| (home.join(own), FileOrigin::User));
-        let theirs = self
+        let project_folders = self
             .projects()
             .flat_map(move |(root, origin)| project.iter().map(move |folder| (root.join(folder), origin)));
-        mine.chain(theirs).collect()
+        user_folders.chain(project_folders).collect()
     }
 
     /// A path as shown to the model: relative to the main folder of the project if inside it.
@@ -604,7 +604,7 @@ mod tests {
             .into_iter()
             .flat_map(|folder| sources.folder_rules(folder));
         assert_eq!(found.map(|rules| rules.text).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(sources.nested_folders(Path::new("/elsewhere/x")), Vec::<&Path>::new());
+        assert_eq!(sources.nested_folders(Path::new("/other/x")), Vec::<&Path>::new());
         assert_eq!(
             sources.reread("a/CLAUDE.md").map(|rules| rules.text).as_deref(),
             Some("a")
@@ -659,18 +659,18 @@ mod tests {
             ("secret/key", "a key"),
             ("mine/long.md", "mine"),
             ("home/config.toml", ""),
-            ("repo/docs/house.md", "house"),
+            ("repo/docs/shared.md", "shared"),
             ("repo/.hew/rules/a.md", "a"),
             ("repo/.hew/rules-code/c.md", "c"),
         ]);
-        let place = |name: &str| fixture.temp.path().join(name);
-        symlink("../mine/long.md", place("home/AGENTS.md")).unwrap();
-        symlink("../secret/key", place("repo/.rules")).unwrap();
-        symlink("/dev/zero", place("repo/.cursorrules")).unwrap();
-        symlink("docs/house.md", place("repo/AGENTS.md")).unwrap();
-        symlink(place("secret"), place("repo/.hew/rules/b")).unwrap();
-        symlink(".", place("repo/.hew/rules/again")).unwrap();
-        symlink(place("secret/key"), place("repo/.hew/rules-code/d.md")).unwrap();
-        assert_eq!(fixture.find("repo", "code"), ["mine", "house", "a", "c"]);
+        let path = |name: &str| fixture.temp.path().join(name);
+        symlink("../mine/long.md", path("home/AGENTS.md")).unwrap();
+        symlink("../secret/key", path("repo/.rules")).unwrap();
+        symlink("/dev/zero", path("repo/.cursorrules")).unwrap();
+        symlink("docs/shared.md", path("repo/AGENTS.md")).unwrap();
+        symlink(path("secret"), path("repo/.hew/rules/b")).unwrap();
+        symlink(".", path("repo/.hew/rules/again")).unwrap();
+        symlink(path("secret/key"), path("repo/.hew/rules-code/d.md")).unwrap();
+        assert_eq!(fixture.find("repo", "code"), ["mine", "shared", "a", "c"]);
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct AlternativeReading {
     pub(crate) hint: Option<usize>,
     /// Whether the text must be exactly at the hint: what was removed may be content.
     pub(crate) is_placed: bool,
+    /// Whether new lines lack what was removed from the old ones, so that their indentation may be another one.
+    pub(crate) is_mixed: bool,
 }
 
 /// All readings that differ, in the order in which to try them.
@@ -32,6 +34,7 @@ pub(crate) fn alternative_readings(old: &str, new: &str) -> Vec<AlternativeReadi
             new,
             hint: None,
             is_placed: false,
+            is_mixed: false,
         })
     };
     let listings = LISTING_MARKS.iter().filter_map(|mark| without_numbers(old, new, mark));
@@ -44,6 +47,7 @@ pub(crate) fn alternative_readings(old: &str, new: &str) -> Vec<AlternativeReadi
         plain(Normalization::Escapes, both(old, new, unescaped)),
         plain(Normalization::Escapes, both(old, new, unescaped_tabs)),
         plain(Normalization::Entities, both(old, new, without_entities)),
+        plain(Normalization::Escapes, both(old, new, without_markdown_escapes)),
     ];
     listings
         .chain(others.into_iter().flatten())
@@ -62,11 +66,12 @@ fn without_fences(old: &str, new: &str) -> Option<(String, String)> {
 
 /// The new text if it is clearly written in another notation than the old text: with diff signs, entities or escaped line
 /// breaks. Lines of the old text that it contains in that notation prove it.
-pub(crate) fn plain_new_text(old: &str, new: &str) -> Option<String> {
+pub(crate) fn plain_new_text(old: &str, new: &str, file: &str) -> Option<String> {
     without_signs(old, new)
         .or_else(|| {
             let plain = without_entities(new);
-            is_shared_line_decoded(old, new, &plain).then_some(plain)
+            let is_proven = is_shared_line_decoded(old, new, &plain) || is_changed_line_decoded(old, new, file);
+            is_proven.then_some(plain)
         })
         .or_else(|| {
             let is_one_line = !new.trim_end_matches('\n').contains('\n') && new.contains("\\n");
@@ -86,6 +91,31 @@ fn is_shared_line_decoded(old: &str, new: &str, plain: &str) -> bool {
             .lines()
             .any(|line| !is_blank(line) && has(plain, line) && !has(new, line))
         && !old.lines().any(|line| has(new, line) && !has(plain, line))
+}
+
+/// Whether a line of the old text is similar to a new line with entities in place of its characters. Neither the file
+/// nor the old text has such entities, and the new text has none of the characters that it encodes.
+fn is_changed_line_decoded(old: &str, new: &str, file: &str) -> bool {
+    let used: Vec<(&str, &str)> = ENTITIES
+        .into_iter()
+        .filter(|(entity, _)| new.contains(entity))
+        .collect();
+    let is_strict = used.iter().all(|(entity, plain)| {
+        let is_raw = *plain != "&" && new.contains(plain);
+        !is_raw && !file.contains(entity) && !old.contains(entity)
+    });
+    let is_like = |line: &str| {
+        let plain = without_entities(line);
+        let is_more_similar = |old: &str| {
+            let (as_plain, as_written) = (
+                similarity(old.trim(), plain.trim()),
+                similarity(old.trim(), line.trim()),
+            );
+            as_plain >= 0.6 && as_plain > as_written
+        };
+        plain != line && old.lines().any(is_more_similar)
+    };
+    !used.is_empty() && is_strict && new.lines().any(is_like)
 }
 
 /// Whether several lines, none of which ends in a string, contain one that is similar to a line of the old text.
@@ -146,11 +176,14 @@ pub(crate) fn unfenced(text: &str) -> Option<String> {
     let trimmed = text.trim_matches('\n');
     let (open, rest) = trimmed.split_once('\n')?;
     let open = open.trim();
-    if !open.starts_with("```") || open.trim_start_matches('`').contains('`') {
+    let mark = ['`', '~'].into_iter().find(|mark| open.starts_with(*mark))?;
+    let info = open.trim_start_matches(mark);
+    let fence = &open[..open.len() - info.len()];
+    if fence.len() < 3 || info.contains(mark) {
         return None;
     }
     let (inside, close) = rest.rsplit_once('\n').unwrap_or(("", rest));
-    (close.trim() == "```").then(|| format!("{inside}\n"))
+    (close.trim() == fence).then(|| format!("{inside}\n"))
 }
 
 /// Some models repeat the file name in a comment on the first line.
@@ -164,7 +197,9 @@ fn without_path_comment(old: &str, new: &str) -> Option<(String, String)> {
 }
 
 /// What separates a line number from the line in a listing.
-const LISTING_MARKS: [&str; 10] = [" | ", "| ", " |", "|", "\u{2192}", "\t", ": ", ":", "- ", " "];
+const LISTING_MARKS: [&str; 14] = [
+    " | ", "| ", " |", "|", "\u{2192}", "\t", ": ", ":", "- ", ". ", ") ", "   ", "  ", " ",
+];
 
 fn without_numbers(old: &str, new: &str, mark: &str) -> Option<AlternativeReading> {
     let (old, hint) = unnumbered(old, mark)?;
@@ -181,7 +216,20 @@ fn without_numbers(old: &str, new: &str, mark: &str) -> Option<AlternativeReadin
         new: new.split_inclusive('\n').map(strip).collect(),
         hint,
         is_placed: !mark.contains(['|', '\u{2192}', '\t']),
+        is_mixed: new
+            .lines()
+            .any(|line| !is_blank(line) && numbered_by(line, mark).is_none()),
     })
+}
+
+/// The text without the line numbers of a whole listing.
+pub(crate) fn unnumbered_listing(text: &str) -> Option<String> {
+    let marks = ["\t", "\u{2192}", " | ", "|"];
+    let all = |mark: &str| text.lines().count() > 2 && text.lines().all(|line| numbered_by(line, mark).is_some());
+    let mark = marks.into_iter().find(|mark| all(mark))?;
+    unnumbered(text, mark)
+        .filter(|(_, first)| *first == Some(1))
+        .map(|(text, _)| text)
 }
 
 fn without_some_numbers(old: &str, new: &str) -> Option<AlternativeReading> {
@@ -192,6 +240,7 @@ fn without_some_numbers(old: &str, new: &str) -> Option<AlternativeReading> {
         new: stripped(new),
         hint: Some(hint),
         is_placed: false,
+        is_mixed: new.lines().any(|line| !is_blank(line) && numbered(line).is_none()),
     })
 }
 
@@ -329,18 +378,40 @@ pub(crate) fn unescaped_tabs(text: &str) -> String {
         .collect()
 }
 
+/// The new text of code without the backslashes of Markdown, if neither the old text nor the file has any.
+pub(crate) fn code_without_markdown_escapes(old: &str, new: &str, file: &str) -> Option<String> {
+    let plain = without_markdown_escapes(new);
+    let has_escapes = |text: &str| without_markdown_escapes(text) != text;
+    (plain != new && !has_escapes(old) && !has_escapes(file)).then_some(plain)
+}
+
+/// Removes the backslash that Markdown requires before an underscore inside a word.
+fn without_markdown_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\\_") {
+        let is_inside = before.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric);
+        out.push_str(before);
+        out.push_str(if is_inside { "_" } else { "\\_" });
+        rest = after;
+    }
+    out + rest
+}
+
+const ENTITIES: [(&str, &str); 7] = [
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", "\""),
+    ("&apos;", "'"),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&amp;", "&"),
+];
+
 fn without_entities(text: &str) -> String {
-    [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&apos;", "'"),
-        ("&#39;", "'"),
-        ("&#x27;", "'"),
-        ("&amp;", "&"),
-    ]
-    .iter()
-    .fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
+    ENTITIES
+        .iter()
+        .fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
 }
 
 #[cfg(test)]

@@ -97,7 +97,11 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, edit: &AnchoredEdit) -> Result<Re
         });
     }
     let document = haystack.document;
-    let text = without_anchors(&normalize_newlines(&edit.text));
+    let mut text = without_anchors(&normalize_newlines(&edit.text));
+    // The last line may consist of an anchor.
+    if text.ends_with('\n') && !edit.text.ends_with(['\n', '\r']) {
+        text.push('\n');
+    }
     let added: Vec<String> = text.lines().map(str::to_owned).collect();
     let range = match edit.op {
         AnchorOp::Replace | AnchorOp::Delete => first..last + 1,

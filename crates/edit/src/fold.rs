@@ -28,6 +28,19 @@ fn fold_char(character: char) -> impl Iterator<Item = char> {
     FoldedChar::Plain(plain.chars())
 }
 
+/// Whether `fold` changes the character, alone or after another one.
+pub(crate) fn is_look_alike(character: char) -> bool {
+    is_combining(character) || fold_char(character).ne([character])
+}
+
+pub(crate) fn is_combining(character: char) -> bool {
+    unicode_normalization::char::is_combining_mark(character)
+}
+
+pub(crate) fn composed(text: &str) -> String {
+    text.nfc().collect()
+}
+
 enum FoldedChar {
     One(Option<char>),
     Plain(std::str::Chars<'static>),

@@ -223,13 +223,15 @@ pub fn detect(text: &str) -> Option<EditFormat> {
         .then_some(EditFormat::Whole)
 }
 
-/// Whether a code fence of any language contains the arguments of an edit.
+/// Whether the first code fence, of any language, contains the arguments of an edit.
 fn is_fenced_json_edit(text: &str) -> bool {
-    let inside = text.strip_prefix("```").and_then(|rest| rest.split_once('\n'));
-    let Some((_, inside)) = inside.filter(|(_, inside)| inside.trim_start().starts_with(['{', '['])) else {
+    let is_fence = |line: &&str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let lines = text.split_inclusive('\n').skip_while(|line| !is_fence(line)).skip(1);
+    let inside: String = lines.take_while(|line| !is_fence(line)).collect();
+    if !inside.trim_start().starts_with(['{', '[']) {
         return false;
-    };
-    let changes = parse(inside, EditFormat::Json).unwrap_or_default();
+    }
+    let changes = parse(&inside, EditFormat::Json).unwrap_or_default();
     let is_edit = |edit: &ParsedEdit| !matches!(edit.change, EditChange::Write(_) | EditChange::Create(_));
     looks_like_json(inside.trim_start()) && changes.iter().any(is_edit)
 }

@@ -106,7 +106,12 @@ impl IndentShift {
         let fits = |(per, times): &(usize, usize)| {
             let is_scaled =
                 |(quoted, actual): &LinePair<'_>| scaled_columns(quoted.len(), *per, *times) == actual.len();
-            per != times && pairs.iter().all(is_scaled)
+            let outer = pairs
+                .iter()
+                .map(|pair| pair.0.len())
+                .filter(|columns| *columns > 0)
+                .min();
+            per != times && outer.is_some_and(|outer| outer.is_multiple_of(*per)) && pairs.iter().all(is_scaled)
         };
         widths.filter(fits).collect()
     }
@@ -279,22 +284,53 @@ impl<'a> Reindent<'a> {
 
     /// The lines of `group` with the file's indentation; `None` if the quoted lines do not determine it.
     pub(crate) fn apply(&self, group: &AddedGroup<'_>) -> Option<Vec<String>> {
+        let is_indented = |(_, pair): &NumberedPair<'_>| !pair.0.is_empty();
+        if self.is_none() && self.pairs.iter().any(is_indented) && self.has_style_of_quoted(group) {
+            return Some(group.added.iter().map(|line| (*line).to_owned()).collect());
+        }
         let mut out = Vec::with_capacity(group.added.len());
         for (at, line) in group.added.iter().enumerate() {
             if is_blank(line) {
-                out.push((*line).to_owned());
+                let is_short = self
+                    .pairs
+                    .iter()
+                    .all(|(_, pair)| pair.0 != pair.1 && pair.0.ends_with(pair.1));
+                out.push(if is_short { String::new() } else { (*line).to_owned() });
                 continue;
             }
             let quoted = indent_of(line);
             let indent = match &self.uniform {
                 Some(shift) if !self.is_clamped(quoted) => {
-                    self.known(quoted).or_else(|| self.extrapolated(shift, group, quoted))?
+                    let indent = self.known(quoted).or_else(|| self.extrapolated(shift, group, quoted))?;
+                    if self.leaves_levels(quoted, &indent) {
+                        return None;
+                    }
+                    indent
                 }
                 Some(_) | None => self.local(group, at, quoted)?,
             };
             out.push(format!("{indent}{}", line.trim_start()));
         }
         (self.is_none() || !self.is_flattened(group) && !self.skips_levels(group)).then_some(out)
+    }
+
+    /// Whether a shift by one column takes an added line off a level, while all matched lines are on one.
+    fn leaves_levels(&self, quoted: &str, indent: &str) -> bool {
+        let is_level = |indent: &str| indent.len().is_multiple_of(self.file_unit.len().max(1));
+        let has_spaces = |indent: &str| indent.chars().all(|c| c == ' ');
+        has_spaces(&self.file_unit)
+            && has_spaces(indent)
+            && has_spaces(quoted)
+            && quoted.len().abs_diff(indent.len()) == 1
+            && is_level(quoted)
+            && self.pairs.iter().all(|(_, pair)| is_level(pair.1))
+    }
+
+    /// Whether the added lines are indented with the characters of the quoted ones.
+    fn has_style_of_quoted(&self, group: &AddedGroup<'_>) -> bool {
+        let has = |character: char| self.pairs.iter().any(|(_, pair)| pair.0.contains(character));
+        let mut indents = group.added.iter().flat_map(|line| indent_of(line).chars());
+        indents.all(has)
     }
 
     /// Whether an added line is more than one level deeper than the line that opens its block, by the levels of a scaled edit.
@@ -377,6 +413,13 @@ impl<'a> Reindent<'a> {
                 .filter(|indent| is_tab_file || !has_tabs(indent))
                 .filter(is_level);
         }
+        if let Some(more) = quoted.strip_prefix(reference).filter(|_| !is_tab_file && !is_scaled)
+            && [more, actual]
+                .iter()
+                .all(|indent| !indent.is_empty() && indent.chars().all(|c| c == '\t'))
+        {
+            return Some(format!("{actual}{more}"));
+        }
         if has_tabs(quoted) != has_tabs(reference) && !quoted.is_empty() && !reference.is_empty() {
             return None;
         }
@@ -387,6 +430,11 @@ impl<'a> Reindent<'a> {
             && difference.unsigned_abs() == self.file_unit.len()
         {
             return moved(actual, difference.signum(), &self.file_unit);
+        }
+        // More tabs than levels of the file: a tab is not a level.
+        let tabs = reference.matches('\t').count();
+        if !is_tab_file && tabs > actual.len() / self.file_unit.len().max(1) {
+            return None;
         }
         let unit = match has_tabs(quoted) || has_tabs(reference) {
             true => 1,
@@ -410,8 +458,9 @@ impl<'a> Reindent<'a> {
         };
         let removed: Vec<LinePair<'_>> = group.removed.iter().filter_map(|number| pair(*number)).collect();
         if let Some(first) = removed.first() {
-            if let Some(actual) = self.counterpart(group, at).filter(|pair| pair.0 == quoted) {
-                return Some(actual.1.to_owned());
+            let counterpart = self.counterpart(group, at);
+            if let Some((_, actual)) = counterpart.filter(|pair| pair.0 == quoted || pair.1 == quoted) {
+                return Some(actual.to_owned());
             }
             let mut same = removed.iter().filter(|pair| pair.0 == quoted).map(|pair| pair.1);
             if let Some(actual) = same.next() {
@@ -470,7 +519,14 @@ impl<'a> Reindent<'a> {
             let (_, pair) = self.pairs.iter().find(|(other, _)| *other == number)?;
             Some((pair.0.len(), group.previous_opens))
         });
-        is_flat(&group.added, &mut above)
+        let next = group
+            .next
+            .and_then(|number| self.pairs.iter().find(|(other, _)| *other == number));
+        let last = group.added.iter().rev().find(|line| !is_blank(line));
+        let is_open = last.is_some_and(|line| {
+            opens_block(line) && next.is_some_and(|(_, pair)| pair.0.len() <= indent_of(line).len())
+        });
+        is_open || is_flat(&group.added, &mut above)
     }
 }
 

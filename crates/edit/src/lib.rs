@@ -35,6 +35,7 @@ mod refusal;
 mod resolve;
 mod streaming_diff;
 mod text_diff;
+mod whole_content;
 
 pub use action_log::{ActionLog, FileStatus, HunkAuthors, ReviewDecision, ReviewHunk};
 pub use anchor::{AnchorOp, AnchoredEdit, LineAnchor, line_anchor, line_hash};
@@ -54,3 +55,4 @@ pub use refusal::{EditRefusal, FileRegion, RefusalReason, RefusedEdits};
 pub use resolve::MatchMethod;
 pub use streaming_diff::StreamingDiff;
 pub use text_diff::{UnifiedDiff, compare, unified_diff, words};
+pub use whole_content::whole_content;

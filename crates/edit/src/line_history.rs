@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_number_selects_a_place_only_if_it_is_reliable() {
+    fn a_line_number_selects_a_location_only_if_it_is_reliable() {
         let text: String = (0..100)
             .map(|n| if n % 40 == 4 { "same\n".into() } else { format!("{n}\n") })
             .collect();
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(choose(seen(LineNumberBasis::Earlier(0)), 47), Some(1));
         assert_eq!(choose(seen(LineNumberBasis::Earlier(0)), 44), Some(1));
         assert_eq!(choose(seen(LineNumberBasis::Earlier(0)), 46), None);
-        // Exact in both versions, at different places.
+        // Exact in both versions, at different locations.
         let moved = SeenVersions {
             numbers: LineNumberBasis::Earlier(0),
             earlier: vec![Arc::from(format!("{}{text}", "x\n".repeat(40)))],

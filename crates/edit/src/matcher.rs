@@ -295,7 +295,7 @@ impl Haystack<'_> {
             .map(|(_, text, actual)| (indent_of(text), indent_of(actual)))
             .collect();
         if level == MatchLevel::Indent && IndentShift::of(&indents).is_none() {
-            // Where other lines have their indentation, a bracket with another one is another bracket.
+            // If the other lines have their indentation, a bracket with another indentation is another bracket.
             let is_patch = quoted.iter().any(|line| line.is_bare || line.or.is_some());
             let is_placed = indents.iter().any(|(text, actual)| !text.is_empty() && text == actual);
             let is_other = |at: usize| {
@@ -440,6 +440,12 @@ fn is_short_line(line: &str) -> bool {
 /// Whether the quoted lines contain only common characters such as brackets.
 pub(crate) fn is_trivial(quoted: &[QuotedLine]) -> bool {
     !quoted.iter().any(|line| line.text.chars().any(char::is_alphanumeric))
+}
+
+/// Whether another candidate has the indentation of the quoted lines and the chosen one has not.
+pub(crate) fn is_beaten(all: &[MatchCandidate], chosen: &MatchCandidate) -> bool {
+    let has_indent = |candidate: &MatchCandidate| candidate.level <= MatchLevel::TrailingSpace;
+    !has_indent(chosen) && all.iter().any(has_indent)
 }
 
 /// The two lines if a looser match is nearer to the hint than the chosen one, because hint and text contradict each

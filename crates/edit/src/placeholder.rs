@@ -3,6 +3,8 @@
 //! A line with an ellipsis and a matching word is a placeholder anywhere. Other wording is one only where the edit
 //! removes more lines than it adds: a comment or stub stands for them.
 
+use std::path::Path;
+
 use crate::document::TextDocument;
 use crate::fold::{is_blank, similarity};
 use crate::refusal::RefusalReason;
@@ -17,6 +19,19 @@ pub(crate) enum OmissionPolicy {
     Worded,
     /// Also a line of dots, which is not code in such a file.
     Dotted,
+}
+
+/// The omission policy for a file type.
+pub(crate) fn omissions_in(path: &Path) -> OmissionPolicy {
+    const CODE: [&str; 22] = [
+        "rs", "js", "jsx", "ts", "tsx", "mjs", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "php",
+        "css", "scss", "html", "vue", "json",
+    ];
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("md" | "mdx" | "rst" | "adoc") => OmissionPolicy::Document,
+        Some(extension) if CODE.contains(&extension) => OmissionPolicy::Dotted,
+        _ => OmissionPolicy::Worded,
+    }
 }
 
 /// The placeholder in `new` that stands for code of `old` or of the file.
@@ -156,7 +171,14 @@ impl<'n> ChangedLines<'_, 'n> {
                 .filter(|added| self::stub(added).is_none_or(|stub| !stub.is_whole))
         };
         let lost = self.removed.len().saturating_sub(code().filter(is_copy).count());
-        let is_code = |line: &&&str| self::stub(line).is_none_or(|stub| !stub.is_whole);
+        const CODE: [&str; 8] = ["#include", "#define", "#if", "#el", "#end", "#pragma", "#import", "#["];
+        let is_tag = |line: &str| line.starts_with('<') && !line.starts_with("<!--");
+        let is_code = |line: &&&str| {
+            let line = line.trim();
+            is_tag(line)
+                || CODE.iter().any(|start| line.starts_with(start))
+                || self::stub(line).is_none_or(|stub| !stub.is_whole)
+        };
         let lost_code = self
             .removed
             .iter()
@@ -171,10 +193,11 @@ impl<'n> ChangedLines<'_, 'n> {
             // A single word without a mark may be a statement or data.
             const NOTES: [&str; 5] = ["etc", "snip", "snipped", "omitted", "truncated"];
             let is_word = !stub.is_marked && !stub.text.contains(' ') && !NOTES.contains(&stub.text);
-            return lost > if is_word { 3 } else { 1 } || !is_word && (lost_code > 0 || self.total_lost > 1);
+            return lost > if is_word { 3 } else { 1 }
+                || !is_word && (lost_code > 0 || self.total_lost > 1 || lost > 0 && is_generic(stub.text));
         }
-        // A comment about code in general stands for the lines that are lost there.
-        if stub.is_note && is_generic(stub.text) && lost > 2 {
+        // A comment about code in general represents the lines that are removed there.
+        if stub.is_note && is_generic(stub.text) && (lost > 1 || lost_code > 0) {
             return true;
         }
         let is_shortened = code().all(|added| is_copy(&added));
@@ -211,7 +234,7 @@ fn stub(line: &str) -> Option<Stub<'_>> {
     let is_ellipsis = |word: &str| matches!(word.trim_matches(brackets), "..." | "…" | "⋮" | "⋯");
     let is_dots = text.split_whitespace().any(is_ellipsis);
     let is_bracketed = text.starts_with(['(', '[', '{', '<']) && text.ends_with([')', ']', '}', '>']);
-    let is_comment = ["//", "#", "--", "/*", "<!--", ";", "%", "*", "{/*", "\"\"\""]
+    let is_comment = ["//", "#", "--", "/*", "<!--", ";", "%", "*", "{/*", "(*", "\"\"\""]
         .iter()
         .any(|mark| text.starts_with(mark));
     let inner = text.trim_matches(|c: char| brackets(c) || ".…⋮⋯\"".contains(c) || c.is_whitespace());
@@ -268,7 +291,7 @@ fn stub(line: &str) -> Option<Stub<'_>> {
 
 fn is_note(text: &str) -> bool {
     let is_documentation = ["///", "//!", "/**", "/*!"].iter().any(|mark| text.starts_with(mark));
-    let marks = ["//", "/*", "{/*", "<!--", "# ", "#.", "-- ", "--[", ";; ", "% "];
+    let marks = ["//", "/*", "{/*", "(*", "<!--", "# ", "#.", "-- ", "--[", ";; ", "% "];
     !is_documentation && marks.iter().any(|mark| text.starts_with(mark))
 }
 
@@ -312,6 +335,8 @@ fn is_generic(text: &str) -> bool {
 fn is_negated(text: &str) -> bool {
     let text = text.to_lowercase();
     [
+        "do not change",
+        "do not modify",
         "not changed",
         "not modified",
         "no change",
@@ -331,7 +356,15 @@ fn mentions_code(text: &str) -> bool {
 }
 
 /// Words about code that is left out.
-const CODE_WORDS: [&str; 47] = [
+const CODE_WORDS: [&str; 55] = [
+    "skip",
+    "skipping",
+    "omitting",
+    "keeping",
+    "leaving",
+    "eliding",
+    "unedited",
+    "verbatim",
     "nothing",
     "remainder",
     "unchanged",
@@ -382,7 +415,24 @@ const CODE_WORDS: [&str; 47] = [
 ];
 
 /// Words that occur next to them.
-const FILLERS: [&str; 103] = [
+const FILLERS: [&str; 132] = [
+    "props",
+    "arms",
+    "arm",
+    "attributes",
+    "elements",
+    "options",
+    "parameters",
+    "arguments",
+    "rules",
+    "styles",
+    "tests",
+    "variables",
+    "constants",
+    "types",
+    "declarations",
+    "members",
+    "defined",
     "statements",
     "statement",
     "handlers",
@@ -486,6 +536,18 @@ const FILLERS: [&str; 103] = [
     "change",
     "touched",
     "end",
+    "modify",
+    "edit",
+    "needed",
+    "necessary",
+    "stuff",
+    "things",
+    "exactly",
+    "remove",
+    "removed",
+    "already",
+    "comes",
+    "follows",
 ];
 
 fn has_dots(line: &str) -> bool {

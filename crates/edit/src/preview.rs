@@ -168,21 +168,21 @@ impl CurrentEdit {
         let found = document.body().match_indices(old).take(MAX_PLACES);
         let found: Vec<Range<usize>> = found.map(|(at, _)| at..at + old.len()).collect();
         let hinted = self.hint.and_then(|hint| {
-            let is_there = |place: &&Range<usize>| document.line_at(place.start) + 1 == hint;
+            let is_there = |range: &&Range<usize>| document.line_at(range.start) + 1 == hint;
             found.iter().find(is_there).cloned()
         });
-        hinted.map_or(found, |place| vec![place])
+        hinted.map_or(found, |range| vec![range])
     }
 
     /// Starts to show the change of text at an exact place.
-    fn write_exact(&self, place: &Range<usize>, updates: &mut Vec<PreviewUpdate>) -> PreviewStage {
+    fn write_exact(&self, range: &Range<usize>, updates: &mut Vec<PreviewUpdate>) -> PreviewStage {
         let document = TextDocument::parse(self.content.as_deref().unwrap_or_default());
         let (first, last) = (
-            document.line_at(place.start),
-            document.line_at(place.end.saturating_sub(1)),
+            document.line_at(range.start),
+            document.line_at(range.end.saturating_sub(1)),
         );
-        let before = place.start - document.line_start(first);
-        let rest = document.line_start(last + 1).saturating_sub(place.end);
+        let before = range.start - document.line_start(first);
+        let rest = document.line_start(last + 1).saturating_sub(range.end);
         let first_line = first + 1;
         if before > 0 {
             let ops = vec![TextOp::Keep(before)];
@@ -190,7 +190,7 @@ impl CurrentEdit {
         }
         PreviewStage::Writing {
             first_line,
-            diff: StreamingDiff::new(&document.body()[place.clone()]),
+            diff: StreamingDiff::new(&document.body()[range.clone()]),
             rest,
             awaits_break: self.old.starts_with('\n'),
         }
@@ -214,10 +214,10 @@ impl CurrentEdit {
         if let PreviewStage::Quoting { locator, .. } = &mut self.stage {
             let guess = locator.finish();
             self.stage = match (self.exact_places().as_slice(), guess) {
-                ([place], _) => self.write_exact(place, updates),
+                ([range], _) => self.write_exact(range, updates),
                 (many @ [_, _, ..], LocationGuess::Nowhere) => {
                     let document = TextDocument::parse(self.content.as_deref().unwrap_or_default());
-                    let lines = many.iter().map(|place| document.line_at(place.start) + 1).collect();
+                    let lines = many.iter().map(|range| document.line_at(range.start) + 1).collect();
                     self.emit(PreviewState::Ambiguous { lines }, updates);
                     PreviewStage::Hidden
                 }

@@ -111,6 +111,27 @@ pub enum RefusalReason {
     /// The old text has an omission that the new text lacks.
     #[error("the old text leaves lines out, and the new text does not leave out the same; quote every line in full")]
     Elision,
+    /// The content of a whole file is an edit.
+    #[error(
+        "the content is an edit and not the content of a file; apply it with an edit tool, or write the whole file"
+    )]
+    EditAsContent,
+    /// The old text is a part of a line, and the rest of that line does not fit the new text.
+    #[error(
+        "the old text is only a part of line {line}, and the rest of that line does not fit the new text; quote whole lines"
+    )]
+    PartOfLine {
+        /// The line, counted from 1.
+        line: usize,
+    },
+    /// The new text starts or ends with a line of the file that the old text does not quote.
+    #[error(
+        "the new text repeats line {line} of the file, which the old text does not quote; quote that line too, or leave it out"
+    )]
+    RepeatedNeighbour {
+        /// The line, counted from 1.
+        line: usize,
+    },
     /// The quoted lines have other line breaks than the file where the text changes.
     #[error(
         "the lines at line {line} of the file have other line breaks than the old text; copy the lines from the file"

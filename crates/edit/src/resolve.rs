@@ -102,6 +102,17 @@ pub(crate) enum OpSource {
     Replacement,
 }
 
+/// The lines that `ops` keep and add.
+pub(crate) fn new_lines<'a>(quoted: &'a [QuotedLine], ops: &'a [LineOp]) -> Vec<&'a str> {
+    ops.iter()
+        .filter_map(|op| match op {
+            LineOp::Keep(number) => quoted.get(*number).map(|line| line.text.as_str()),
+            LineOp::Add(line) => Some(line.as_str()),
+            LineOp::Remove(_) => None,
+        })
+        .collect()
+}
+
 /// What happens to the quoted lines (by index) and between them.
 #[derive(Clone, Debug)]
 pub(crate) enum LineOp {
@@ -178,10 +189,92 @@ pub(crate) fn build_splices(
             line: first.lines.start.max(1),
         });
     }
+    if let Some(line) = repeated_neighbour(document, &(candidate.first()..candidate.end()), ops) {
+        return Err(RefusalReason::RepeatedNeighbour { line: line + 1 });
+    }
+    if let Some(line) = line_of_result(document, candidate, &groups) {
+        return Err(RefusalReason::AlreadyApplied { line: line + 1 });
+    }
     Ok(groups
         .into_iter()
         .flat_map(|group| group.splices(document, source, end))
         .collect())
+}
+
+/// The line (from 0) next to the quoted lines `range` that lines added at their end or start repeat.
+pub(crate) fn repeated_neighbour(document: &TextDocument, range: &Range<usize>, ops: &[LineOp]) -> Option<usize> {
+    const MOST: usize = 8;
+    let is_removed = |op: &&LineOp| matches!(op, LineOp::Remove(_));
+    let new: Vec<&LineOp> = ops.iter().filter(|op| !is_removed(op)).collect();
+    let added = |op: &&LineOp| match op {
+        LineOp::Add(line) => Some(line.trim_end().to_owned()),
+        LineOp::Keep(_) | LineOp::Remove(_) => None,
+    };
+    let mut last: Vec<String> = new.iter().rev().map_while(added).collect();
+    let first: Vec<String> = new.iter().map_while(added).collect();
+    last.reverse();
+    let letters = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count();
+    let is_same = |lines: Range<usize>, other: &[String]| {
+        let has_words = lines.clone().map(|at| letters(document.line(at))).sum::<usize>() > 2;
+        has_words
+            && lines
+                .zip(other)
+                .all(|(at, other)| document.line(at).trim_end() == other)
+    };
+    let is_unique = |at: usize| {
+        let line = document.line(at);
+        letters(line) > 7 && document.lines().filter(|other| *other == line).count() == 1
+    };
+    // Additions after the last quoted line may also start with the next line of the file.
+    let is_appended = matches!(
+        ops.len().checked_sub(last.len() + 1).and_then(|at| ops.get(at)),
+        Some(LineOp::Keep(_))
+    );
+    let is_prepended = matches!(ops.get(first.len()), Some(LineOp::Keep(_)));
+    let below = document
+        .line_count()
+        .saturating_sub(range.end)
+        .min(MOST)
+        .min(last.len());
+    let is_below = (1..=below).any(|count| is_same(range.end..range.end + count, &last[last.len() - count..]))
+        || below > 0 && is_appended && is_same(range.end..range.end + 1, &last) && is_unique(range.end);
+    let above = range.start.min(MOST).min(first.len());
+    let is_above = (1..=above).any(|count| is_same(range.start - count..range.start, &first))
+        || above > 0
+            && is_prepended
+            && is_same(range.start - 1..range.start, &first[first.len() - 1..])
+            && is_unique(range.start - 1);
+    match (is_below, is_above) {
+        (true, _) => Some(range.end),
+        (false, true) => Some(range.start - 1),
+        (false, false) => None,
+    }
+}
+
+/// The line where the file already contains the result of an edit that adds lines, around the lines that it quotes.
+fn line_of_result(document: &TextDocument, candidate: &MatchCandidate, groups: &[ChangeGroup]) -> Option<usize> {
+    let (first, end) = (candidate.first(), candidate.end());
+    let mut result: Vec<&str> = Vec::new();
+    let mut next = first;
+    for group in groups {
+        result.extend((next..group.lines.start).map(|line| document.line(line)));
+        result.extend(group.added.iter().map(String::as_str));
+        next = group.lines.end.max(next);
+    }
+    result.extend((next..end).map(|line| document.line(line)));
+    let has_words = |line: &&str| line.chars().filter(|c| c.is_alphanumeric()).count() > 2;
+    let added = groups.iter().flat_map(|group| &group.added).map(String::as_str);
+    if result.len() <= end - first || !added.clone().any(|line| has_words(&line)) {
+        return None;
+    }
+    let is_there = |start: &usize| {
+        start + result.len() <= document.line_count()
+            && result
+                .iter()
+                .enumerate()
+                .all(|(step, line)| document.line(start + step).trim_end() == line.trim_end())
+    };
+    (end.saturating_sub(result.len())..=first).find(is_there)
 }
 
 /// Whether one of two neighbouring lines is removed that are equal in the edit and differ in the file: either may be

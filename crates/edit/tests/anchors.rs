@@ -99,7 +99,7 @@ fn a_moved_line_is_found_through_the_history() {
     );
     let changed = FILE.replace("go(2)", "go(4)");
     assert!(apply(&changed, &[FILE], &edits).contains("does not match the file"));
-    // `}` is at this line in both versions, at different places.
+    // `}` is at this line in both versions, at different locations.
     let moved = FILE.replace("fn one() {\n", "fn one() {\n    a();\n    b();\n    c();\n    d();\n");
     let edits = json!([{"op": "replace", "anchor": anchor(FILE, 7), "text": "};"}]);
     assert_eq!(moved.lines().nth(6), Some("}"));

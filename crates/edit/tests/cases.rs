@@ -45,7 +45,7 @@ fn tree(files: &Value) -> Tree {
         .collect()
 }
 
-fn carry_out(mut tree: Tree, plan: &EditPlan) -> Tree {
+fn apply(mut tree: Tree, plan: &EditPlan) -> Tree {
     for file in &plan.files {
         match file {
             FileChange::Create { path, content: after } | FileChange::Update { path, after, .. } => {
@@ -77,8 +77,8 @@ fn judge(case: &Value, format: EditFormat) -> (Outcome, String) {
             );
         }
     };
-    let said = format!("{:?}", plan.edits);
-    let got = carry_out(files.clone(), &plan);
+    let description = format!("{:?}", plan.edits);
+    let got = apply(files.clone(), &plan);
     let outcome = if must_fail {
         Outcome::Applied
     } else if let Some(contains) = case["contains"].as_object() {
@@ -96,11 +96,11 @@ fn judge(case: &Value, format: EditFormat) -> (Outcome, String) {
             Outcome::Wrong
         }
     } else {
-        let mut wanted = files;
+        let mut expected = files;
         for (name, text) in case["expected"].as_object().expect("expected") {
             match text.as_str() {
-                Some(text) => wanted.insert(PathBuf::from(name), text.to_owned()),
-                None => wanted.remove(Path::new(name)),
+                Some(text) => expected.insert(PathBuf::from(name), text.to_owned()),
+                None => expected.remove(Path::new(name)),
             };
         }
         let trimmed = |tree: &Tree| -> Tree {
@@ -108,15 +108,18 @@ fn judge(case: &Value, format: EditFormat) -> (Outcome, String) {
                 .map(|(path, text)| (path.clone(), text.trim_end_matches(['\r', '\n']).to_owned()))
                 .collect()
         };
-        if got == wanted {
+        if got == expected {
             Outcome::Pass
-        } else if trimmed(&got) == trimmed(&wanted) {
+        } else if trimmed(&got) == trimmed(&expected) {
             Outcome::Newline
         } else {
-            return (Outcome::Wrong, format!("{said}\n got {got:#?}\n want {wanted:#?}"));
+            return (
+                Outcome::Wrong,
+                format!("{description}\n got {got:#?}\n expected {expected:#?}"),
+            );
         }
     };
-    (outcome, said)
+    (outcome, description)
 }
 
 fn format_of(case: &Value) -> EditFormat {
@@ -138,7 +141,7 @@ const DIFFERENCES: [(&str, Outcome, &str); 18] = [
     (
         "copilot/corpus-33",
         Outcome::Refused,
-        "header and context both occur twice: either place may be meant",
+        "header and context both occur twice: the location is ambiguous",
     ),
     (
         "aider-chat/108-add-mini-to-set-model-to-gpt-4o-mini",
@@ -211,7 +214,7 @@ const DIFFERENCES: [(&str, Outcome, &str); 18] = [
 
 const NO_NEWLINE: &str = "a file without a final newline stays so unless lines are added at its end";
 const SEPARATORS: &str = "a second separator makes the end of the old text ambiguous";
-const SEVERAL: &str = "the old text matches several places";
+const SEVERAL: &str = "the old text matches several locations";
 const SIBLINGS: &str = "a line that differs in more than a slip may be another line";
 const UNIQUE: &str = "the exact text is there once, so a wrong line number does no harm";
 
@@ -224,7 +227,7 @@ fn id(case: &Value) -> &str {
 }
 
 /// The expected outcome of a case.
-fn wanted(case: &Value) -> Outcome {
+fn expected_outcome(case: &Value) -> Outcome {
     DIFFERENCES
         .iter()
         .find(|(name, ..)| *name == id(case))
@@ -235,9 +238,9 @@ fn wanted(case: &Value) -> Outcome {
 fn every_case_has_the_outcome_of_its_source_or_the_listed_one() {
     let mut surprises = Vec::new();
     for case in all_cases() {
-        let (outcome, said) = judge(&case, format_of(&case));
-        if outcome != wanted(&case) {
-            surprises.push(format!("{outcome:?} {}\n{said}", id(&case)));
+        let (outcome, description) = judge(&case, format_of(&case));
+        if outcome != expected_outcome(&case) {
+            surprises.push(format!("{outcome:?} {}\n{description}", id(&case)));
         }
     }
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
@@ -267,10 +270,10 @@ fn no_edit_is_misplaced_and_more_pass_than_in_any_other_engine() {
 }
 
 #[test]
-fn the_format_is_recognised_by_the_text_alone() {
+fn the_format_is_detected_from_the_text() {
     for case in all_cases() {
-        let (outcome, said) = judge(&case, EditFormat::Auto);
-        assert_eq!(outcome, wanted(&case), "{}\n{said}", id(&case));
+        let (outcome, description) = judge(&case, EditFormat::Auto);
+        assert_eq!(outcome, expected_outcome(&case), "{}\n{description}", id(&case));
     }
 }
 

@@ -4,6 +4,8 @@
 
 #[path = "mistakes/content.rs"]
 mod content;
+#[path = "mistakes/edges.rs"]
+mod edges;
 #[path = "mistakes/kinds.rs"]
 mod kinds;
 #[path = "mistakes/layout.rs"]
@@ -121,16 +123,16 @@ fn shown_lines(refusal: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// The second attempt of a reader who knows the intended change and only the refusal: it quotes the lines that are shown,
-/// or gives the line number of one of the places.
+/// The second attempt of a model that has the intended change and the refusal only: it quotes the shown lines
+/// or gives the line number of one of the locations.
 fn second_attempt(case: &MistakeCase, refusal: &str, random: &mut Random) -> Option<String> {
     let task = &case.task;
-    let places = refusal
+    let locations = refusal
         .split_once("at lines ")
         .map(|(_, rest)| rest.split(';').next().unwrap_or_default());
-    if let Some(places) = places {
+    if let Some(locations) = locations {
         let start = (task.start + 1).to_string();
-        let is_listed = places.split(", ").any(|line| line == start);
+        let is_listed = locations.split(", ").any(|line| line == start);
         return is_listed.then(|| write(task, EditFormat::Json, Some(task.start + 1), random));
     }
     let shown = shown_lines(refusal);
@@ -149,7 +151,7 @@ fn second_attempt(case: &MistakeCase, refusal: &str, random: &mut Random) -> Opt
 }
 
 #[test]
-fn a_refusal_lets_a_reader_correct_the_edit() {
+fn an_edit_can_be_corrected_with_the_information_in_the_refusal() {
     let sources = sources();
     let mut random = Random(23);
     let (mut tried, mut corrected, mut failures) = (0, 0, Vec::new());

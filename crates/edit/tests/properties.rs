@@ -320,7 +320,7 @@ fn squashed(line: &str) -> String {
 }
 
 /// Everything outside of the block is unchanged, and inside it only the one line is replaced.
-fn is_in_place(source: &PreviewSource, block: (usize, usize), gone: &str, got: &str) -> bool {
+fn is_in_place(source: &PreviewSource, block: (usize, usize), removed: &str, got: &str) -> bool {
     let got: Vec<&str> = got.lines().collect();
     let after = source.lines.len() - block.1;
     if got.len() < block.0 + after {
@@ -342,10 +342,11 @@ fn is_in_place(source: &PreviewSource, block: (usize, usize), gone: &str, got: &
         kept.iter().all(|line| rest.any(|other| other == line))
     };
     let without = |at: usize| [&kept[..at], &kept[at + 1..]].concat();
-    let only_that_is_gone = holds(&kept) || (0..kept.len()).any(|at| kept[at] == squashed(gone) && holds(&without(at)));
+    let only_that_is_removed =
+        holds(&kept) || (0..kept.len()).any(|at| kept[at] == squashed(removed) && holds(&without(at)));
     head == &source.lines[..block.0]
         && tail == &source.lines[block.1..]
-        && only_that_is_gone
+        && only_that_is_removed
         && middle.iter().filter(|line| line.contains("MARKER")).count() == 1
 }
 
@@ -391,10 +392,10 @@ proptest! {
         let replaced = replaced.index(old.len());
         let mut new = old.clone();
         new[replaced] = "    MARKER();".to_owned();
-        let gone = old[replaced].clone();
+        let removed = old[replaced].clone();
         // The line in the file from which the replaced line was quoted.
-        let gone_in_file = lines.iter().find(|line| squashed(line) == squashed(&gone)).cloned();
-        let gone_in_file = gone_in_file.or_else(|| lines.get(at % lines.len()).cloned()).unwrap_or_default();
+        let removed_in_file = lines.iter().find(|line| squashed(line) == squashed(&removed)).cloned();
+        let removed_in_file = removed_in_file.or_else(|| lines.get(at % lines.len()).cloned()).unwrap_or_default();
         let lookup = |_: &Path| Some(file.clone());
         let texts = [
             (EditFormat::SearchReplace, as_search_replace(&old, &new)),
@@ -404,7 +405,7 @@ proptest! {
         for (format, text) in texts {
             if let Some(got) = after(plan(&text, format, Some(Path::new("f.rs")), &lookup)) {
                 // Blocks that occur twice are never chosen, so the location is unique.
-                prop_assert!(is_in_place(&source, block, &gone_in_file, &got), "{:?} {:?}\n{}\n=>\n{}", drift, format, text, got);
+                prop_assert!(is_in_place(&source, block, &removed_in_file, &got), "{:?} {:?}\n{}\n=>\n{}", drift, format, text, got);
             } else if matches!(drift, Drift::None | Drift::Indented | Drift::TrailingSpace) {
                 let times = source.blocks.iter().filter(|other| source.lines[other.0..other.1] == *lines).count();
                 prop_assert!(times > 1, "{:?} {:?} should have matched\n{}\n{}", drift, format, text, file);

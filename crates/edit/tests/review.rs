@@ -58,7 +58,7 @@ fn hunks_are_accepted_and_rejected_one_by_one() {
 }
 
 #[test]
-fn a_user_edit_elsewhere_is_not_reviewed_and_survives_a_rejection() {
+fn a_user_edit_outside_of_hunks_is_not_reviewed_and_survives_a_rejection() {
     let agent = BASE.replace("two", "TWO");
     let mut log = changed(&agent);
     log.record_user_write(path(), Some(&agent.replace("six", "six, edited")));
@@ -246,18 +246,18 @@ proptest! {
         let mut log = ActionLog::default();
         log.record_agent_write(path(), Some(&before), Some(&after));
         let hunks = log.hunks(path());
-        let chosen = |wanted: u8| (0..hunks.len()).filter(|at| choice[*at] == wanted).collect::<Vec<_>>();
+        let chosen = |side: u8| (0..hunks.len()).filter(|at| choice[*at] == side).collect::<Vec<_>>();
         let Some(decided) = log.decide(path(), &chosen(1), &chosen(2)) else {
             prop_assert!(hunks.is_empty());
             return Ok(());
         };
         // The expected result: each text, split at its hunks, with the chosen parts.
-        let build = |text: &str, first: fn(&edit::ReviewHunk) -> usize, own: fn(&edit::ReviewHunk) -> &str, other: fn(&edit::ReviewHunk) -> &str, wanted: u8| {
+        let build = |text: &str, first: fn(&edit::ReviewHunk) -> usize, own: fn(&edit::ReviewHunk) -> &str, other: fn(&edit::ReviewHunk) -> &str, side: u8| {
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
             let (mut built, mut next) = (String::new(), 0);
             for (at, hunk) in hunks.iter().enumerate() {
                 built.push_str(&lines[next..first(hunk) - 1].concat());
-                built.push_str(if choice[at] == wanted { other(hunk) } else { own(hunk) });
+                built.push_str(if choice[at] == side { other(hunk) } else { own(hunk) });
                 next = first(hunk) - 1 + own(hunk).lines().count();
             }
             built + &lines[next..].concat()
@@ -271,15 +271,15 @@ proptest! {
     fn a_user_edit_far_from_the_agents_is_never_lost(
         base in prop::collection::vec("[a-z]{6}\n", 12..30),
         agent in 0usize..4,
-        person in 7usize..12,
+        user_line in 7usize..12,
     ) {
         let agent_text = with_line(&base, agent, "AGENT\n");
         let agent_lines: Vec<String> = agent_text.split_inclusive('\n').map(str::to_owned).collect();
-        let both = with_line(&agent_lines, person, "PERSON\n");
+        let both = with_line(&agent_lines, user_line, "PERSON\n");
         let mut log = ActionLog::default();
         log.record_agent_write(path(), Some(&base.concat()), Some(&agent_text));
         log.record_user_write(path(), Some(&both));
         prop_assert_eq!(log.hunks(path()).len(), 1);
-        prop_assert_eq!(content_after_rejection(&mut log), Some(with_line(&base, person, "PERSON\n")));
+        prop_assert_eq!(content_after_rejection(&mut log), Some(with_line(&base, user_line, "PERSON\n")));
     }
 }

@@ -20,7 +20,7 @@ const TRANSCRIPT: CaptureCap = CaptureCap {
     head: 256 * 1024,
     tail: 256 * 1024,
 };
-/// The time that hew gets after its own limit to end by itself.
+/// The time after its own limit in which hew must end.
 const GRACE: Duration = Duration::from_secs(20);
 /// The maximum length of a failure in the results.
 const MAX_DETAIL: usize = 1_500;

@@ -92,7 +92,7 @@ fn finding(quantity: CanaryQuantity, baseline: &[Attempt], current: &[Attempt], 
             .after
             .extend(value(quantity, attempt));
     }
-    // A task that was added or removed says nothing about a change.
+    // Added and removed tasks cannot be compared.
     strata.retain(|_, stratum| !stratum.before.is_empty() && !stratum.after.is_empty());
     let strata: Vec<ValueStratum> = strata.into_values().collect();
     let mean = |side: &dyn Fn(&ValueStratum) -> &Vec<f64>| {

@@ -31,7 +31,7 @@ pub enum Error {
     InvalidTask {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The results belong to other settings.
@@ -49,7 +49,7 @@ pub enum Error {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// Another process appends to the results.

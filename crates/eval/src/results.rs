@@ -22,7 +22,7 @@ pub struct AttemptKey {
 /// A finished attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// What was attempted.
+    /// The identity of the attempt.
     #[serde(flatten)]
     pub key: AttemptKey,
     /// The result of the check.

@@ -57,7 +57,7 @@ pub struct RunnerSettings {
 }
 
 /// Reported after each attempt.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct EvaluationProgress<'a> {
     /// The number of finished attempts.
     pub done: usize,

@@ -17,7 +17,7 @@ const MAX_OUTPUT: usize = 1_000;
 pub struct Verification {
     /// The task.
     pub task: String,
-    /// What is wrong with it.
+    /// Its problems.
     pub problems: Vec<String>,
 }
 

@@ -84,10 +84,10 @@ mod tests {
         assert_eq!(attach(&path).unwrap(), Part::with_origin(text, PartOrigin::Attachment));
         assert!(attach(&write("b.bin", b"\xff\xfe\x00")).is_err());
         assert!(
-            attach(&temp.path().join("gone"))
+            attach(&temp.path().join("missing"))
                 .unwrap_err()
                 .message
-                .contains("gone: No such file")
+                .contains("missing: No such file")
         );
     }
 }

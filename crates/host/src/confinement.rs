@@ -111,7 +111,9 @@ fn git_user_configs(env: &ProcessEnv) -> Vec<PathBuf> {
     let base = env.get("XDG_CONFIG_HOME").map(PathBuf::from);
     let base = base.or_else(|| Some(home.as_ref()?.join(".config")));
     let own = home.map(|home| home.join(".gitconfig"));
-    own.into_iter()
+    [PathBuf::from("/etc/gitconfig")]
+        .into_iter()
+        .chain(own)
         .chain(base.map(|base| base.join("git/config")))
         .collect()
 }
@@ -125,6 +127,14 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     let mut roots = vec![root.to_path_buf()];
     roots.extend(settings.write.iter().map(place));
     let mut protected = protected_paths(root);
+    // In or above the home folder, startup files of shells and the like have their names relative to that folder.
+    let home = paths::home_dir(env).and_then(|home| home.canonicalize().ok());
+    let of_home = home.iter().flat_map(|home| {
+        let names = protected_names().filter(|name| *name != ".git");
+        names.map(|name| home.join(name))
+    });
+    let is_project = |path: &PathBuf| path.canonicalize().is_ok_and(|real| root.starts_with(real));
+    protected.extend(of_home.filter(|path| path.starts_with(root) && !is_project(path)));
     for other in workspace.more() {
         protected.extend(protected_paths(other));
         roots.push(other.clone());
@@ -144,7 +154,6 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
         roots.push(folder);
     }
     roots.extend(go_cache_dir(env, root).filter(|folder| create_private_dir(folder)));
-    let own_config = paths::user_config_file(env).ok();
     let own_data = paths::data_dir(env).ok();
     let own_folders = paths::private_folders(env);
     // If hew was started in one of its own directories, commands write nothing there.
@@ -164,12 +173,7 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
         create_private_dir(folder);
     }
     protected.extend(own_folders);
-    protected.extend(
-        [own_config.clone(), paths::keys_file(env).ok()]
-            .into_iter()
-            .flatten()
-            .map(paths::resolved),
-    );
+    protected.extend(paths::private_paths(env));
     // A command that runs when it is created would see it.
     let composer = own_data
         .iter()
@@ -188,13 +192,7 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     });
     let mut hidden: Vec<PathBuf> = settings.hide.iter().map(place).collect();
     // It may contain keys.
-    hidden.extend(
-        own_config
-            .into_iter()
-            .chain(paths::keys_file(env))
-            .chain(paths::accounts_file(env))
-            .filter(|file| file.is_file() || !file.exists()),
-    );
+    hidden.extend(paths::private_files(env).filter(|file| file.is_file() || !file.exists()));
     hidden.extend(private);
     // They have been checked already.
     let hosts = settings.network_hosts.iter().filter_map(|host| host.parse().ok());
@@ -350,6 +348,14 @@ mod tests {
         for path in [home.join(".config/hew"), home.join(".local/share/hew")] {
             assert!(made.protected.contains(&path), "{}", path.display());
         }
+        fs::create_dir(home.join(".config")).unwrap_or_default();
+        for (root, name) in [
+            (home.join(".config"), ".config/git"),
+            (home.parent().unwrap().into(), ".bashrc"),
+        ] {
+            let made = confinement(&Config::default(), &env, &Workspace::open(&root).unwrap());
+            assert!(made.protected.contains(&home.join(name)), "{name}");
+        }
     }
 
     #[test]
@@ -457,6 +463,51 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_hew_are_protected_in_every_folder() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/.hew")).unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
+        let found = sandbox::AccessScan::before(&scan).unwrap();
+        assert_eq!(found.read_only, [root.join("a/.hew")]);
+        assert!(found.uncreatable.contains(&(root, ".hew".into())));
+    }
+
+    #[test]
+    fn moved_rules_stay_and_new_ones_do_not() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        for name in [
+            "a/AGENTS.md",
+            "a/.hew/config.toml",
+            "b/c",
+            "d/.github/copilot-instructions.md",
+        ] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), name).unwrap();
+        }
+        let workspace = Workspace::open(&root).unwrap();
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
+        sandbox::AccessScan::before(&scan).unwrap();
+        fs::rename(root.join("a"), root.join("moved")).unwrap();
+        fs::rename(root.join("d/.github"), root.join("b/.github")).unwrap();
+        assert_eq!(sandbox::AccessScan::after(&scan), [""; 0].map(PathBuf::from));
+        sandbox::AccessScan::before(&scan).unwrap();
+        fs::write(root.join("b/CLAUDE.md"), "new").unwrap();
+        fs::write(root.join("moved/.hew/config.toml"), "changed").unwrap();
+        fs::rename(root.join("moved/.hew"), root.join("d/.hew")).unwrap();
+        std::os::unix::fs::symlink("../b/.github", root.join("d/.github")).unwrap();
+        let mut reverted = sandbox::AccessScan::after(&scan);
+        reverted.sort();
+        assert_eq!(
+            reverted,
+            ["b/CLAUDE.md", "d/.github", "d/.hew"].map(|name| root.join(name))
+        );
+        assert!(root.join("moved/AGENTS.md").exists() && !root.join("d/.github").exists());
+    }
+
+    #[test]
     fn nested_repositories_are_protected_and_new_ones_are_disarmed() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
@@ -473,6 +524,9 @@ mod tests {
         fs::write(root.join("new/.git/config"), "[core]\nfsmonitor = x\n").unwrap();
         let reverted = sandbox::AccessScan::after(&scan);
         assert_eq!(reverted, [root.join("new/.git/config")]);
+        // By a process that was running before.
+        fs::write(root.join("new/.git/config"), "[core]\n\tpager = x\n").unwrap();
+        assert_eq!(sandbox::AccessScan::after(&scan), [root.join("new/.git/config")]);
     }
 
     #[test]

@@ -10,9 +10,9 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What happened, in one sentence without a full stop.
+    /// The message: one sentence without a full stop.
     pub message: String,
-    /// What the user can do about it.
+    /// A hint for the user.
     pub hint: Option<String>,
     /// What caused it.
     pub kind: FailureKind,

@@ -1,5 +1,6 @@
 //! What makes git run programs: its configuration, what that refers to, and prepared rebases.
 
+use crate::git_config::entries;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,19 +43,37 @@ const HARMLESS_KEYS: [&str; 25] = [
     "remote.*",
     "user.*",
 ];
+/// The merge strategies of git.
+const MERGE_STRATEGIES: [&str; 7] = ["", "octopus", "ort", "ours", "recursive", "resolve", "subtree"];
+/// Where git stores the merge strategy of an interrupted rebase, cherry-pick or revert.
+const STRATEGY_FILES: [(&str, &str); 3] = [
+    ("rebase-merge", "strategy"),
+    ("rebase-apply", "strategy"),
+    ("sequencer", "opts"),
+];
 /// Keys in harmless sections that run programs.
-const HARMFUL_ENDINGS: [&str; 4] = [".uploadpack", ".receivepack", ".vcs", ".signingkey"];
+const HARMFUL_ENDINGS: [&str; 7] = [
+    ".uploadpack",
+    ".receivepack",
+    ".vcs",
+    ".signingkey",
+    ".mergeoptions",
+    ".twohead",
+    ".octopus",
+];
 /// A configuration without programs.
 const PLAIN_CONFIG: &str =
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
 
-/// What a command may change in a repository only so far.
+/// The state of a repository before a command, to detect changes that would run programs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RepositoryState {
     /// The commands of prepared rebases.
     commands: BTreeSet<String>,
     /// The directories of linked worktrees.
     worktrees: BTreeSet<PathBuf>,
+    /// Whether a command has created it, so that nothing in it is the user's.
+    is_new: bool,
 }
 
 /// The files and directories in the working tree that a repository's configuration refers to, such as the directory of
@@ -135,30 +154,30 @@ pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf
     let mut changed = Vec::new();
     if git.is_symlink() || !git.is_dir() {
         let text = read(git);
-        let target = text.strip_prefix("gitdir:").map(|path| git.with_file_name(path.trim()));
+        let target = text
+            .strip_prefix("gitdir: ")
+            .map(|path| git.with_file_name(without_newlines(path)));
         let target = target
             .and_then(|path| path.canonicalize().ok())
             .filter(|_| !git.is_symlink());
+        // All of the user's modules are read-only, and those of other repositories are disarmed.
         let mut is_part = |target: &PathBuf| {
             known.any(|known| {
-                ["worktrees", "modules"]
-                    .iter()
-                    .any(|part| target.starts_with(known.join(part)))
+                target.parent() == Some(&known.join("worktrees")) || target.starts_with(known.join("modules"))
             })
         };
         changed.extend((!target.is_some_and(|target| is_part(&target)) && block(git)).then(|| git.to_owned()));
         return changed;
     }
     disarm_directory(git, &mut changed);
-    changed.extend(disarm_worktrees(git, &BTreeSet::new()));
-    // The repositories of submodules.
+    changed.extend(RepositoryState::created().disarm_additions(git));
+    // The repositories of submodules, which can be in any directory there.
     let mut pending = folders(&git.join("modules"));
     while let Some(folder) = pending.pop() {
-        let is_repository = folder.join("HEAD").symlink_metadata().is_ok();
-        pending.extend(folders(&folder).into_iter().filter(|_| !is_repository));
-        if is_repository {
+        pending.extend(folders(&folder));
+        if folder.join("HEAD").symlink_metadata().is_ok() {
             disarm_directory(&folder, &mut changed);
-            pending.extend(folders(&folder.join("modules")));
+            changed.extend(RepositoryState::created().disarm_additions(&folder));
         }
     }
     changed
@@ -167,14 +186,15 @@ pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf
 /// Disarms a git directory.
 fn disarm_directory(git: &Path, changed: &mut Vec<PathBuf>) {
     let config = git.join("config");
-    let is_armed = |file: &Path| entries(&read(file)).iter().any(|(key, _)| !is_harmless(key));
-    if config.is_symlink() || is_armed(&config) {
-        changed.extend(block(&config).then(|| config.clone()));
+    let is_armed = |text: String| entries(&text).iter().any(|(key, _)| !is_harmless(key));
+    if config.is_symlink() || read_all(&config).is_none_or(is_armed) {
         let plain = match git.ends_with(".git") {
             true => PLAIN_CONFIG.to_owned(),
             false => PLAIN_CONFIG.replace("bare = false", "bare = true"),
         };
-        drop(std::fs::write(&config, plain));
+        if workspace::replace_file(&config, plain.as_bytes(), BLOCKED).is_ok() {
+            changed.push(config);
+        }
     }
     for name in ["config.worktree", "commondir"] {
         let file = git.join(name);
@@ -182,50 +202,102 @@ fn disarm_directory(git: &Path, changed: &mut Vec<PathBuf>) {
             changed.push(file);
         }
     }
-    let hooks = git.join("hooks");
-    let is_link = hooks.is_symlink() && block(&hooks);
-    changed.extend(is_link.then(|| hooks.clone()));
-    let entries = std::fs::read_dir(&hooks).into_iter().flatten().flatten();
-    let armed = entries.map(|entry| entry.path());
-    let armed = armed.filter(|path| {
-        path.extension()
-            .is_none_or(|extension| extension != "sample" && extension != BLOCKED)
-    });
-    changed.extend(armed.filter(|path| block(path)));
+    for name in ["hooks", "branches", "remotes"] {
+        let folder = git.join(name);
+        let is_link = folder.is_symlink() && block(&folder);
+        changed.extend(is_link.then(|| folder.clone()));
+        let armed = listed(&folder).into_iter();
+        let armed = armed.filter(|path| {
+            path.extension()
+                .is_none_or(|extension| extension != "sample" && extension != BLOCKED)
+        });
+        changed.extend(armed.filter(|path| block(path)));
+    }
 }
 
-/// Disarms linked worktrees, except known ones: each must refer to its repository and have no settings of its own.
+/// Disarms linked worktrees: each must refer to its repository, and have no settings of its own unless it is known.
 fn disarm_worktrees(git: &Path, known: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let mut changed = Vec::new();
-    for tree in folders(&git.join("worktrees")) {
-        if known.contains(&tree) || tree.extension().is_some_and(|extension| extension == BLOCKED) {
-            continue;
-        }
+    // Git does not create links here, and their targets can be replaced.
+    let folder = git.join("worktrees");
+    let links = [folder.clone()].into_iter().chain(listed(&folder));
+    let links = links.filter(|path| path.is_symlink() && workspace::remove_link(path).is_ok());
+    changed.extend(links);
+    for tree in worktrees(git) {
         let common = tree.join("commondir");
-        let target = (!common.is_symlink()).then(|| tree.join(read(&common).trim()));
+        let target = (!common.is_symlink()).then(|| tree.join(without_newlines(&read(&common))));
         let is_own = target.is_some_and(|target| target.canonicalize().ok() == git.canonicalize().ok());
-        if !is_own && block(&tree) {
-            changed.push(tree);
-            continue;
+        if !is_own {
+            // Without it, git does not accept the directory under any name.
+            let head = tree.join("HEAD");
+            changed.extend((head.symlink_metadata().is_ok() && block(&head)).then_some(head));
+        } else if !known.contains(&tree) {
+            let settings = ["config.worktree", "modules"].map(|name| tree.join(name));
+            changed.extend(settings.into_iter().filter(|path| block(path)));
         }
-        let settings = ["config.worktree", "modules"].map(|name| tree.join(name));
-        changed.extend(settings.into_iter().filter(|path| block(path)));
     }
     changed
 }
 
+/// The paths in a directory. Git executes hooks also in one that cannot be listed.
+fn listed(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => workspace::open_up(folder).and_then(|()| std::fs::read_dir(folder)),
+        _ => Err(error),
+    });
+    let entries = entries.into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
 /// The directories in a directory, without links.
 fn folders(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).collect()
+    let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    listed(folder).into_iter().filter(is_folder).collect()
+}
+
+/// The git directory, and those of its linked worktrees.
+fn working_places(git: &Path) -> impl Iterator<Item = PathBuf> {
+    [git.to_owned()].into_iter().chain(worktrees(git))
+}
+
+/// The git directories of linked worktrees.
+fn worktrees(git: &Path) -> Vec<PathBuf> {
+    let folder = git.join("worktrees");
+    match folder.is_symlink() {
+        true => Vec::new(),
+        false => folders(&folder),
+    }
 }
 
 /// The files with prepared rebases: of the repository and its linked worktrees.
 fn rebase_files(git: &Path) -> impl Iterator<Item = PathBuf> {
-    let trees = folders(&git.join("worktrees"));
-    let places = [git.to_owned()].into_iter().chain(trees);
-    places.map(|place| place.join("rebase-merge/git-rebase-todo"))
+    working_places(git).map(|place| place.join("rebase-merge/git-rebase-todo"))
+}
+
+/// Blocks prepared rebases, cherry-picks and reverts with an unknown merge strategy, which git executes as a program,
+/// also one in the working tree. Returns the changed paths.
+fn disarm_strategies(git: &Path) -> Vec<PathBuf> {
+    let mut changed = Vec::new();
+    for (folder, name) in STRATEGY_FILES {
+        for folder in working_places(git).map(|place| place.join(folder)) {
+            let file = folder.join(name);
+            if file.symlink_metadata().is_err() {
+                continue;
+            }
+            let is_known = read_all(&file).is_some_and(|text| match name {
+                "opts" => entries(&text)
+                    .iter()
+                    .all(|(key, value)| key != "options.strategy" || MERGE_STRATEGIES.contains(&value.as_str())),
+                _ => MERGE_STRATEGIES.contains(&text.trim()),
+            });
+            let is_link = folder.is_symlink() || file.is_symlink();
+            let armed = if folder.is_symlink() { folder } else { file };
+            if (is_link || !is_known) && block(&armed) {
+                changed.push(armed);
+            }
+        }
+    }
+    changed
 }
 
 impl RepositoryState {
@@ -238,8 +310,22 @@ impl RepositoryState {
         });
         Self {
             commands: commands.collect(),
-            worktrees: folders(&git.join("worktrees")).into_iter().collect(),
+            worktrees: worktrees(git).into_iter().collect(),
+            is_new: false,
         }
+    }
+
+    /// The state of a repository that a command has created.
+    pub(crate) fn created() -> Self {
+        Self {
+            is_new: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a command has created the repository.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Disarms what was added to the repository since: linked worktrees and commands of prepared rebases. Returns the
@@ -247,6 +333,7 @@ impl RepositoryState {
     pub(crate) fn disarm_additions(&self, git: &Path) -> Vec<PathBuf> {
         let mut changed = disarm_worktrees(git, &self.worktrees);
         changed.extend(rebase_files(git).filter(|file| self.disarm_rebase(file)));
+        changed.extend(disarm_strategies(git));
         changed
     }
 
@@ -256,7 +343,7 @@ impl RepositoryState {
         if let Some(folder) = file.parent().filter(|folder| folder.is_symlink()) {
             return block(folder);
         }
-        let text = read(file);
+        let Some(text) = read_all(file) else { return block(file) };
         let is_new = |line: &str| is_exec(line) && !self.commands.contains(line);
         if !text.lines().any(is_new) {
             return false;
@@ -266,8 +353,7 @@ impl RepositoryState {
             false => format!("{line}\n"),
         });
         let lines: String = lines.collect();
-        // A link would redirect the write.
-        block(file) && std::fs::write(file, lines).is_ok()
+        workspace::replace_file(file, lines.as_bytes(), BLOCKED).is_ok()
     }
 }
 
@@ -277,10 +363,7 @@ fn is_exec(line: &str) -> bool {
 
 /// Renames a path so that it has no effect.
 pub(crate) fn block(path: &Path) -> bool {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(BLOCKED);
-    std::fs::rename(path, PathBuf::from(name)).is_ok()
+    workspace::set_aside(path, BLOCKED).is_ok()
 }
 
 fn is_harmless(key: &str) -> bool {
@@ -292,42 +375,23 @@ fn is_harmless(key: &str) -> bool {
 }
 
 fn read(file: &Path) -> String {
-    let bytes: io::Result<Vec<u8>> = workspace::read_regular_file(file, MAX_BYTES);
-    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    read_all(file).unwrap_or_default()
 }
 
-/// The keys and values of a configuration, keys in lower case. A line that cannot be parsed is a key of its own, so that
-/// it does not count as harmless.
-fn entries(text: &str) -> Vec<(String, String)> {
-    let mut section = String::new();
-    let mut found = Vec::new();
-    let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
-    for line in joined.lines().map(str::trim) {
-        let mut rest = line;
-        if rest.starts_with(['#', ';']) || rest.is_empty() {
-            continue;
-        }
-        if let Some(header) = rest.strip_prefix('[') {
-            let Some((name, after)) = header.rsplit_once(']') else {
-                found.push((line.to_owned(), String::new()));
-                continue;
-            };
-            section = name.split(['"', ' ', '\t']).next().unwrap_or_default().to_lowercase();
-            if name.contains('"') {
-                section.push_str(".x");
-            }
-            rest = after.trim();
-            if rest.is_empty() || rest.starts_with(['#', ';']) {
-                continue;
-            }
-        }
-        let (key, value) = rest.split_once('=').unwrap_or((rest, "true"));
-        found.push((
-            format!("{section}.{}", key.trim().to_lowercase()),
-            value.trim().to_owned(),
-        ));
+/// The path in a file, as git reads it: spaces are part of it.
+fn without_newlines(text: &str) -> &str {
+    text.trim_end_matches(['\r', '\n'])
+}
+
+/// The text of a file, which is empty if the file is missing; `None` if it is too large or cannot be read, which may
+/// change later.
+fn read_all(file: &Path) -> Option<String> {
+    match workspace::read_regular_file(file, MAX_BYTES) {
+        Ok(bytes) if (bytes.len() as u64) < MAX_BYTES => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        Ok(_) => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(String::new()),
+        Err(_) => None,
     }
-    found
 }
 
 #[cfg(test)]
@@ -337,7 +401,7 @@ mod tests {
 
     #[test]
     fn configurations_that_run_programs_are_recognized() {
-        for (text, is_fine) in [
+        for (text, is_accepted) in [
             (PLAIN_CONFIG, true),
             (
                 "[remote \"origin\"]\n\turl = https://example.org/x.git\n[branch \"main\"]\n\tmerge = refs/heads/main\n",
@@ -358,7 +422,11 @@ mod tests {
             ("[filter \"x\"] clean = evil\n", false),
             ("[core\nfsmonitor=x\n", false),
         ] {
-            assert_eq!(entries(text).iter().all(|(key, _)| is_harmless(key)), is_fine, "{text}");
+            assert_eq!(
+                entries(text).iter().all(|(key, _)| is_harmless(key)),
+                is_accepted,
+                "{text}"
+            );
         }
     }
 
@@ -379,12 +447,12 @@ mod tests {
         assert_eq!(disarm(&git, [].iter()), [""; 0].map(PathBuf::from));
         // A worktree of a known repository, and a link to another directory.
         fs::create_dir_all(git.join("worktrees/w")).unwrap();
-        for (target, is_fine) in [(".git/worktrees/w", true), ("elsewhere", false)] {
+        for (target, is_accepted) in [(".git/worktrees/w", true), ("other", false)] {
             let link = temp.path().join("w.git");
             fs::write(&link, format!("gitdir: {target}\n")).unwrap();
             assert_eq!(
                 disarm(&link, [git.canonicalize().unwrap()].iter()).is_empty(),
-                is_fine,
+                is_accepted,
                 "{target}"
             );
         }
@@ -398,6 +466,9 @@ mod tests {
         fs::write(&todo, "pick a\nexec mine\n").unwrap();
         let before = RepositoryState::new(git);
         assert!(before.disarm_additions(git).is_empty());
+        fs::write(&todo, format!("{}exec evil\n", "# text\n".repeat(200_000))).unwrap();
+        assert_eq!(before.disarm_additions(git), std::slice::from_ref(&todo));
+        assert!(!todo.exists());
         fs::write(&todo, "pick a\nexec mine\nx evil\n").unwrap();
         assert_eq!(before.disarm_additions(git), std::slice::from_ref(&todo));
         assert_eq!(
@@ -407,20 +478,63 @@ mod tests {
     }
 
     #[test]
+    fn unknown_merge_strategies_are_blocked() {
+        for (name, text, is_accepted) in [
+            ("rebase-merge/strategy", "ort\n", true),
+            ("rebase-merge/strategy", "x/evil", false),
+            ("rebase-apply/strategy", "evil", false),
+            (
+                "sequencer/opts",
+                "[options]\n\tno-commit = true\n\tstrategy = ours\n",
+                true,
+            ),
+            ("sequencer/opts", "[options] Strategy = \"x/evil\"\n", false),
+            ("worktrees/w/sequencer/opts", "[options]\nstrategy=x/evil\n", false),
+        ] {
+            let temp = tempfile::tempdir().unwrap();
+            let git = temp.path().canonicalize().unwrap();
+            fs::create_dir_all(git.join(name).parent().unwrap()).unwrap();
+            fs::write(git.join(name), text).unwrap();
+            drop(RepositoryState::new(&git).disarm_additions(&git));
+            assert_eq!(git.join(name).exists(), is_accepted, "{name}: {text}");
+        }
+    }
+
+    #[test]
     fn new_worktrees_must_refer_to_their_repository() {
         let temp = tempfile::tempdir().unwrap();
         let git = temp.path();
         let before = RepositoryState::new(git);
-        for (name, common) in [("own", "../.."), ("other", "/elsewhere"), ("none", "")] {
+        for (name, common) in [
+            ("own", "../..\n"),
+            ("other", "/elsewhere"),
+            ("space", "../.. "),
+            ("none", ""),
+        ] {
             fs::create_dir_all(git.join("worktrees").join(name)).unwrap();
+            fs::write(git.join("worktrees").join(name).join("HEAD"), "").unwrap();
             if !common.is_empty() {
                 fs::write(git.join("worktrees").join(name).join("commondir"), common).unwrap();
             }
         }
         let mut changed = before.disarm_additions(git);
         changed.sort();
-        assert_eq!(changed, ["none", "other"].map(|name| git.join("worktrees").join(name)));
+        assert_eq!(
+            changed,
+            ["none/HEAD", "other/HEAD", "space/HEAD"].map(|name| git.join("worktrees").join(name))
+        );
         assert!(before.disarm_additions(git).is_empty());
+        // What was blocked does not become the user's.
+        fs::rename(git.join("worktrees/other"), git.join("worktrees/other.blocked")).unwrap();
+        let later = RepositoryState::new(git);
+        fs::write(git.join("worktrees/other.blocked/HEAD"), "").unwrap();
+        assert_eq!(later.disarm_additions(git), [git.join("worktrees/other.blocked/HEAD")]);
+        // A link can lead elsewhere later.
+        std::os::unix::fs::symlink("own", git.join("worktrees/link")).unwrap();
+        assert_eq!(later.disarm_additions(git), [git.join("worktrees/link")]);
+        fs::rename(git.join("worktrees"), git.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", git.join("worktrees")).unwrap();
+        assert_eq!(later.disarm_additions(git), [git.join("worktrees")]);
     }
 
     #[test]

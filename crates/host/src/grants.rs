@@ -156,9 +156,9 @@ pub fn revoke_rule(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec<Stri
     let parsed: Rule = rule.parse().map_err(|error: policy::Error| {
         Failure::usage(error.to_string()).hint("docs/permissions.md describes the rules")
     })?;
-    let mut gone = Vec::new();
+    let mut messages = Vec::new();
     if GrantFile::open(root, env)?.revoke(&parsed)? == RevokeOutcome::Removed {
-        gone.push("the saved answer was removed".to_string());
+        messages.push("the saved answer was removed".to_string());
     }
     let file = paths::user_config_file(env)?;
     for word in ["allow", "ask", "deny"] {
@@ -171,16 +171,16 @@ pub fn revoke_rule(rule: &str, root: &Path, env: &ProcessEnv) -> Result<Vec<Stri
             .collect();
         if rest.len() < rules.len() {
             config::set(&file, &key, &toml::Value::from(rest).to_string())?;
-            gone.push(format!("removed from `{word}` in {}", paths::display_path(&file, env)));
+            messages.push(format!("removed from `{word}` in {}", paths::display_path(&file, env)));
         }
     }
-    if gone.is_empty() {
+    if messages.is_empty() {
         return Err(
             Failure::usage(format!("`{rule}` is neither a saved answer nor one of your rules"))
                 .hint("`hew permissions list` shows them"),
         );
     }
-    Ok(gone)
+    Ok(messages)
 }
 
 #[cfg(test)]
@@ -208,8 +208,8 @@ mod tests {
         here.save(&grant("/b", GrantScope::Always)).unwrap();
         assert_eq!(here.current().len(), 2);
         assert!(Arc::ptr_eq(&here.current(), &here.current()));
-        let elsewhere = GrantFile::open(Path::new("/q"), &env).unwrap();
-        assert_eq!(elsewhere.current().len(), 1, "only grants for all projects");
+        let other_project = GrantFile::open(Path::new("/q"), &env).unwrap();
+        assert_eq!(other_project.current().len(), 1, "only grants for all projects");
         let again = GrantFile::open(Path::new("/p"), &env).unwrap();
         assert_eq!(again.current().len(), 2);
         assert_eq!(again.revoke(&"read(=/a)".parse().unwrap()), Ok(RevokeOutcome::Removed));

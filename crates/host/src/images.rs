@@ -80,7 +80,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_image_model_is_the_configured_one_or_that_of_the_main_models_provider() {
-        for (config, main, who) in [
+        for (config, main, expected) in [
             ("", "openai/gpt-6-luna", "openai/gpt-image-1"),
             ("", "anthropic/claude-haiku-5-5", "none"),
             ("image_model = 'none'", "openai/gpt-6-luna", "none"),
@@ -115,7 +115,7 @@ mod tests {
                 "there is no provider `nope`",
             ),
         ] {
-            assert_eq!(check(config, main).await, who, "{config} {main}");
+            assert_eq!(check(config, main).await, expected, "{config} {main}");
         }
     }
 }

@@ -122,7 +122,7 @@ pub async fn from_command(provider: &str, command: &[String], env: &ProcessEnv) 
     };
     let failed = |why: &dyn fmt::Display| {
         Failure::usage(format!("the key_command of {provider} failed: {why}"))
-            .hint(format!("run it by hand: {}", command.join(" ")))
+            .hint(format!("run it manually: {}", command.join(" ")))
     };
     let output = run_program(program, args, env, &[])
         .await

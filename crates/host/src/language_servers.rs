@@ -254,8 +254,8 @@ fn position_of(symbol: &SymbolQuery) -> Option<SymbolPosition> {
 }
 
 fn convert_spots(found: Vec<lsp::LspLocation>) -> Vec<CodeLocation> {
-    let spot = |lsp::LspLocation { path, line }| CodeLocation { path, line };
-    found.into_iter().map(spot).collect()
+    let location = |lsp::LspLocation { path, line }| CodeLocation { path, line };
+    found.into_iter().map(location).collect()
 }
 
 fn convert_rewrites(found: Option<Vec<lsp::LspRewrite>>) -> Result<Vec<FileRewrite>, String> {

@@ -8,6 +8,7 @@ use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::mcp_cache::McpFileCache;
 use crate::project_programs::{self, ApprovedPrograms, ProgramDefinition};
+use crate::redaction::Redactor;
 use crate::trust::ProjectTrust;
 use crate::{models, paths, project};
 use context::{FileOrigin, ReadRefusal};
@@ -56,19 +57,19 @@ pub struct McpContext<'a> {
 
 /// Creates the servers of a project. Returns problems as well. There may be no server: one can be added later.
 pub fn servers(
-    place: McpContext<'_>,
+    context: McpContext<'_>,
     notices: NotificationSender,
     model: Option<Arc<dyn Model>>,
     profile: Option<policy::ToolProfile>,
 ) -> Result<(McpServers, Vec<String>)> {
-    let (definitions, problems) = definitions(place);
+    let (definitions, problems) = definitions(context);
     let tool_filter =
         profile.map(|profile| -> mcp::McpToolFilter { Arc::new(move |server, tool| profile.offers_mcp(server, tool)) });
     let environment = McpEnvironment {
         notices,
         model,
         tool_filter,
-        ..server_environment(place)?
+        ..server_environment(context)?
     };
     Ok((McpServers::new(definitions, environment), problems))
 }
@@ -84,8 +85,8 @@ pub fn names(servers: Option<&McpServers>) -> Vec<String> {
 }
 
 /// The environment in which servers are started.
-pub fn server_environment(place: McpContext<'_>) -> Result<McpEnvironment> {
-    let McpContext { config, env, root, .. } = place;
+pub fn server_environment(context: McpContext<'_>) -> Result<McpEnvironment> {
+    let McpContext { config, env, root, .. } = context;
     let (proxy, shared) = (config.proxy.clone(), env.clone());
     let web = move |url: &str| -> std::result::Result<reqwest::ClientBuilder, mcp::BoxError> {
         let tls = providers::tls_config().map_err(|error| error.to_string())?;
@@ -102,12 +103,14 @@ pub fn server_environment(place: McpContext<'_>) -> Result<McpEnvironment> {
             None => Ok(builder),
         }
     };
+    let redactor = Redactor::of_config(config, env);
     Ok(McpEnvironment {
         root: root.to_owned(),
         environment: confinement::environment(config, env),
-        confinement: place.confinement.cloned(),
+        confinement: context.confinement.cloned(),
         http_client: Arc::new(web),
         cache: Arc::new(McpFileCache::new(env)?),
+        redact: Arc::new(move |text| redactor.redact(text)),
         notices: NotificationSender::none(),
         model: None,
         tool_filter: None,
@@ -117,18 +120,20 @@ pub fn server_environment(place: McpContext<'_>) -> Result<McpEnvironment> {
 
 /// Starts the servers without a cached offer. The tools of those that start in time are part of the first request.
 pub(crate) async fn start(servers: &McpServers) {
+    servers.set_announces_first(false);
     servers.start();
     if !servers.starting().is_empty() {
         // Those that start later are announced.
         drop(tokio::time::timeout(FIRST_START_TIMEOUT, servers.wait_until_started()).await);
     }
+    servers.set_announces_first(true);
 }
 
 /// Follows changes of the files that define servers.
-pub(crate) fn watch(servers: &McpServers, place: McpContext<'_>) {
-    let (config, layers) = (place.config.clone(), place.layers.to_vec());
-    let (root, trust, env) = (place.root.to_owned(), place.trust, place.env.clone());
-    let further = place.extra.to_vec();
+pub(crate) fn watch(servers: &McpServers, context: McpContext<'_>) {
+    let (config, layers) = (context.config.clone(), context.layers.to_vec());
+    let (root, trust, env) = (context.root.to_owned(), context.trust, context.env.clone());
+    let further = context.extra.to_vec();
     let files = definition_files(&root, &env);
     let mut before = file_stamps(&files);
     servers.watch_definitions(move || {
@@ -138,7 +143,7 @@ pub(crate) fn watch(servers: &McpServers, place: McpContext<'_>) {
         }
         before = now;
         let layers = reload(&layers, &ApprovedPrograms::load(&root, &env))?;
-        let place = McpContext {
+        let context = McpContext {
             config: &config,
             layers: &layers,
             root: &root,
@@ -147,7 +152,7 @@ pub(crate) fn watch(servers: &McpServers, place: McpContext<'_>) {
             extra: &further,
             confinement: None,
         };
-        Some(definitions(place).0)
+        Some(definitions(context).0)
     });
 }
 
@@ -189,8 +194,8 @@ fn file_stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
 }
 
 /// The defined servers by name, and problems. The project's definitions take precedence over the user's.
-pub fn definitions(place: McpContext<'_>) -> (Vec<McpDefinition>, Vec<String>) {
-    let McpContext { root, env, .. } = place;
+pub fn definitions(context: McpContext<'_>) -> (Vec<McpDefinition>, Vec<String>) {
+    let McpContext { root, env, .. } = context;
     let home = paths::home_dir(env);
     let environment = |name: &str| env.get(name).map(str::to_owned);
     let variables = ConfigVariables {
@@ -200,7 +205,7 @@ pub fn definitions(place: McpContext<'_>) -> (Vec<McpDefinition>, Vec<String>) {
     };
     let mut problems = Vec::new();
     let mut found: BTreeMap<String, McpDefinition> = BTreeMap::new();
-    let mut entries = configured_entries(place);
+    let mut entries = configured_entries(context);
     let late = entries
         .iter()
         .position(|(origin, ..)| !matches!(origin, ConfigOrigin::BuiltIn | ConfigOrigin::User(_)));
@@ -209,13 +214,13 @@ pub fn definitions(place: McpContext<'_>) -> (Vec<McpDefinition>, Vec<String>) {
     for (origin, name, entry) in entries {
         changes.extend(define(&mut found, &origin, name, entry, &variables));
     }
-    for definition in from_files(place, &variables, &mut problems) {
+    for definition in from_files(context, &variables, &mut problems) {
         found.insert(definition.name.clone(), definition);
     }
     for (origin, name, entry) in later {
         changes.extend(define(&mut found, &origin, name, entry, &variables));
     }
-    for definition in place.extra {
+    for definition in context.extra {
         found.insert(definition.name.clone(), definition.clone());
     }
     // Entries without a command or URL change a server that is defined elsewhere.
@@ -229,10 +234,10 @@ pub fn definitions(place: McpContext<'_>) -> (Vec<McpDefinition>, Vec<String>) {
 }
 
 /// The entries of all layers, in order.
-fn configured_entries(place: McpContext<'_>) -> Vec<(ConfigOrigin, String, McpServerConfig)> {
+fn configured_entries(context: McpContext<'_>) -> Vec<(ConfigOrigin, String, McpServerConfig)> {
     let mut entries = Vec::new();
-    for layer in place.layers {
-        if matches!(layer.origin, ConfigOrigin::Project(_)) && place.trust != ProjectTrust::Trusted {
+    for layer in context.layers {
+        if matches!(layer.origin, ConfigOrigin::Project(_)) && context.trust != ProjectTrust::Trusted {
             continue;
         }
         let Some(Value::Table(servers)) = layer.table.get("mcp") else {
@@ -365,36 +370,36 @@ fn adjust(definition: &mut McpDefinition, entry: &McpServerConfig) {
 
 /// The servers that files of other programs in the project define. In an untrusted project they are only reported.
 fn from_files(
-    place: McpContext<'_>,
+    context: McpContext<'_>,
     variables: &ConfigVariables<'_>,
     problems: &mut Vec<String>,
 ) -> Vec<McpDefinition> {
     let existing: Vec<&str> = PROJECT_FILES
         .into_iter()
-        .filter(|name| place.root.join(name).is_file())
+        .filter(|name| context.root.join(name).is_file())
         .collect();
     if existing.is_empty() {
         return Vec::new();
     }
-    if place.trust != ProjectTrust::Trusted {
+    if context.trust != ProjectTrust::Trusted {
         problems.push(format!(
             "{} defines MCP servers, which are ignored because the project is not trusted (`hew trust`)",
             existing.join(", ")
         ));
         return Vec::new();
     }
-    let Ok(workspace) = &Workspace::open(place.root) else {
+    let Ok(workspace) = &Workspace::open(context.root) else {
         return Vec::new();
     };
     let top = &context::repository_root(workspace);
     let mut definitions = Vec::new();
     for name in existing {
-        let read = (FileOrigin::Project { workspace, top }).read(&place.root.join(name), MAX_BYTES);
+        let read = (FileOrigin::Project { workspace, top }).read(&context.root.join(name), MAX_BYTES);
         match read {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
                 let (mut read, problem) = mcp::parse_mcp_file(&text, name, variables);
-                let unapproved = unapproved_in_file(place, name, &text);
+                let unapproved = unapproved_in_file(context, name, &text);
                 read.retain(|definition| !unapproved.iter().any(|program| program.name == definition.name));
                 problems.extend(unapproved.iter().map(ProgramDefinition::warning));
                 definitions.extend(read);
@@ -411,9 +416,9 @@ fn from_files(
 }
 
 /// The servers of a file that the user did not approve.
-fn unapproved_in_file(place: McpContext<'_>, name: &str, text: &str) -> Vec<ProgramDefinition> {
-    let approved = ApprovedPrograms::load(place.root, place.env);
-    let mut programs = project_programs::in_mcp_file(&place.root.join(name), text);
+fn unapproved_in_file(context: McpContext<'_>, name: &str, text: &str) -> Vec<ProgramDefinition> {
+    let approved = ApprovedPrograms::load(context.root, context.env);
+    let mut programs = project_programs::in_mcp_file(&context.root.join(name), text);
     programs.retain(|program| !approved.contains(program));
     programs
 }
@@ -492,7 +497,7 @@ mod tests {
             let programs = crate::project_programs::all(&root, &env).unwrap();
             crate::project_programs::approve(&programs, &root, &mut crate::trust::TrustList::default(), &env).unwrap();
         }
-        let place = McpContext {
+        let context = McpContext {
             config: &Config::default(),
             layers: &layers,
             root: &root,
@@ -501,7 +506,7 @@ mod tests {
             extra: &[],
             confinement: None,
         };
-        definitions(place)
+        definitions(context)
     }
 
     const USER: &str =

@@ -12,14 +12,16 @@ pub fn nearest_name<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -
     ranked.min().map(|(_, name)| name)
 }
 
-fn rank(wrong: &str, name: &str) -> Option<(u8, usize)> {
+/// The kind of similarity, the distance, and the difference in length: letters are swapped more often than lost.
+fn rank(wrong: &str, name: &str) -> Option<(u8, usize, usize)> {
     let longer = wrong.len().max(name.len());
     let is_part = wrong.len().min(name.len()) >= MIN_PART;
     let distance = strsim::damerau_levenshtein(wrong, name);
+    let off = wrong.len().abs_diff(name.len());
     match () {
-        () if is_part && (name.starts_with(wrong) || wrong.starts_with(name)) => Some((0, distance)),
-        () if is_part && (name.contains(wrong) || wrong.contains(name)) => Some((1, distance)),
-        () if distance <= (longer / 3).max(1) && longer >= MIN_PART => Some((2, distance)),
+        () if is_part && (name.starts_with(wrong) || wrong.starts_with(name)) => Some((0, distance, off)),
+        () if is_part && (name.contains(wrong) || wrong.contains(name)) => Some((1, distance, off)),
+        () if distance <= (longer / 3).max(1) && longer >= MIN_PART => Some((2, distance, off)),
         () => None,
     }
 }
@@ -55,5 +57,6 @@ mod tests {
         ] {
             assert_eq!(nearest_name(wrong, commands), meant, "{wrong}");
         }
+        assert_eq!(nearest_name("modle", ["mode", "model"]), Some("model"));
     }
 }

@@ -1,36 +1,35 @@
 //! Opens a session: connects models, loads tools, permissions and servers, and starts the agent.
 
+mod servers;
+mod tools;
+
 use crate::config::{
-    self, AutonomyConfig, CheckpointsConfig, Config, ConfigLayer, ConfigOrigin, DelegationConfig, LimitsConfig,
-    LoadedConfig, PermissionLevel,
+    self, AutonomyConfig, CheckpointsConfig, Config, ConfigLayer, DelegationConfig, LimitsConfig, LoadedConfig,
+    PermissionLevel,
 };
 use crate::edit_formats::EditFormats;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::grants::GrantFile;
-use crate::models::{ModelRegistry, default_effort};
-use crate::project_context::{load_modes, open_workspace, project_context};
+use crate::models::{ModelRegistry, connect_models, default_effort, model_source};
+use crate::open_session::servers::SessionServers;
+use crate::open_session::tools::SessionTools;
+pub(crate) use crate::open_session::tools::active_profile;
+use crate::project_context::{choose_mode, load_modes, open_workspace, project_context};
 use crate::redaction::Redactor;
-use crate::session_models::{SessionModels, connect_models, model_source};
 use crate::sessions::{existing_root, prune_checkpoints};
 use crate::survival::SurvivalTask;
 use crate::system_prompt::PromptChange;
 use crate::text::now;
-use crate::tools::active_profile;
-use crate::{
-    acp_agents, confinement, hooks, language_servers, log, long_results, mcp_servers, panels, paths, permissions,
-    project, roots, survival, system_prompt, telemetry, web,
-};
+use crate::{acp_agents, log, mcp_servers, panels, permissions, project, roots, survival, system_prompt, telemetry};
 use ::telemetry::{ObservedStore, Telemetry};
 use agent::{
     Approvals, AutoCompaction, CompactionSettings, Previews, SessionConfig, SessionHandle, SessionSetup, TitleRequests,
 };
-use context::ModeCatalog;
 use model::{Model, OutputSchema};
-use policy::{Mode, ModeSet, Permissions, Policy};
+use policy::{ModeSet, Permissions, Policy};
 use prompt::RequestOptions;
-use search::CodeIndex;
-use session::{Command, Event, Item, Lease, LoadedSession, NewSession, SessionId, SessionMeta, Store, Totals};
+use session::{Command, Event, Item, Lease, LoadedSession, NewSession, SessionId, SessionMeta, Store as _, Totals};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +37,8 @@ use store::SqliteStore;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 use tool::NotificationSender;
-use toolbox::{BackgroundJobs, EditModel, JobRegistry, Options};
-use workspace::checkpoint::{BlobDir, Checkpointer};
+use toolbox::{BackgroundJobs, JobRegistry};
+use workspace::checkpoint::BlobDir;
 use workspace::{EditorBuffers, Workspace};
 
 /// The delay before the first retry of a failed request.
@@ -143,7 +142,7 @@ pub struct RunningSession {
     pub mode: String,
     /// All modes.
     pub modes: ModeSet,
-    /// What is allowed without asking.
+    /// The permission level: actions that need no approval.
     pub permission: PermissionLevel,
     /// Its previous usage and cost.
     pub totals: Totals,
@@ -175,6 +174,8 @@ pub struct SessionResources {
     pub grants: agent::SessionGrants,
     /// The open panels.
     pub panels: toolbox::OpenPanels,
+    /// The files that the model has read.
+    pub reads: toolbox::ReadTracker,
     task: Option<JoinHandle<()>>,
     lease: Lease,
     edit_formats: Option<EditFormats>,
@@ -229,159 +230,77 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     let (config, trust) = (&loaded.config, loaded.trust);
     // If it is not supported, the sandbox still hides keys from commands.
     drop(sandbox::harden());
-    let SessionModels {
-        main,
-        small,
-        edit,
-        summary,
-        image,
-        notice,
-    } = connect_models(&ModelRegistry::new(config, env), config).await?;
-    let name = main.info().name();
-    let blob_limits = checkpoint_limits(&config.checkpoints);
-    let stored = open_stored(store, session, root, &name, blob_limits).await?;
+    let models = connect_models(&ModelRegistry::new(config, env), config).await?;
+    let name = models.main.info().name();
+    let stored = open_stored(store, session, root, &name, checkpoint_limits(&config.checkpoints)).await?;
     let catalog = load_modes(root, trust, env);
-    let (mode, modes, missing_mode) = choose_mode(&request, &catalog, &stored.items)?;
+    let initial = choose_mode(&request, &catalog, &stored.items)?;
     let (mut permissions, mut warnings) = load_permissions(&request, &stored)?;
-    warnings.extend(notice);
-    warnings.extend(missing_mode);
+    warnings.extend(models.notice.clone().into_iter().chain(initial.warning));
     warnings.extend(catalog.problems);
-    if config.limits.steps.is_none() {
-        // One more request for the answer after the last step.
-        permissions
-            .approval
-            .max_requests
-            .get_or_insert(config::DEFAULT_STEPS + 1);
-    }
-    let profile = active_profile(config)?;
-    let default_effort = default_effort(main.info());
     let workspace = with_buffers(open_workspace(root, &permissions)?, client);
-    let jobs = JobRegistry::default();
+    let (jobs, notices) = (JobRegistry::default(), NotificationSender::channel());
     let background = BackgroundJobs::from(jobs.view());
     let context = project_context(config, trust, &workspace, jobs.view(), env);
     warnings.extend(context.sources().shadowed_rules());
     let rules = context.initial_rules().into_iter().map(|rules| rules.path).collect();
-    let complete = is_complete(&stored.items) && stored.queued.is_empty();
-    let edit_formats = edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
-    warnings.extend(edit_formats.as_ref().and_then(|formats| formats.warning.clone()));
-    let notices = NotificationSender::channel();
-    let (mut commands, problems) = confinement::load(config, env, &workspace, &permissions, notices.0.clone());
-    warnings.extend(problems);
-    let server_confinement = confinement::of_servers(config, &commands);
-    let environment = confinement::command_environment(config, env, root);
-    let mcp_context = mcp_servers::McpContext {
-        config,
-        layers: &loaded.layers,
-        root,
-        trust,
-        env,
-        extra: &client.mcp,
-        confinement: server_confinement.as_ref(),
-    };
-    let language_servers = language_servers::servers(
-        config,
-        trust,
-        &workspace,
-        environment.clone(),
-        server_confinement.clone(),
-    );
     let (servers, problems) =
-        mcp_servers::servers(mcp_context, notices.0.clone(), Some(Arc::clone(&main)), profile.clone())?;
+        SessionServers::start(&request, &workspace, &permissions, &models.main, notices.0.clone()).await?;
     warnings.extend(problems);
-    mcp_servers::start(&servers).await;
-    let mcp_servers = Some(servers);
-    let server_names = mcp_servers::names(mcp_servers.as_ref());
+    Arc::make_mut(&mut permissions.rules).extend(mcp_servers::always_allow_rules(Some(&servers.mcp)));
     let system_prompt = system_prompt::renderer(
         &context,
         &workspace,
-        &modes,
-        server_names,
+        &initial.modes,
+        mcp_servers::names(Some(&servers.mcp)),
         trust,
         env,
         request.prompt_change.clone(),
     );
-    Arc::make_mut(&mut permissions.rules).extend(mcp_servers::always_allow_rules(mcp_servers.as_ref()));
-    let blobs = store.files().with_limits(blob_limits);
-    let checkpoints = config.checkpoints.commands.then(|| {
-        let journal = workspace::checkpoint::journal_path(&blobs, &stored.id.to_string());
-        let checkpoints = Checkpointer::new(workspace.root(), blobs.clone()).with_hidden_paths(&workspace);
-        checkpoints.with_journal(&journal)
-    });
-    commands.terminals = client.terminals.clone();
-    let (agents, problems) = acp_agents::load(config, env, root, &workspace, commands.confinement.clone());
-    warnings.extend(problems);
-    let panels = toolbox::OpenPanels::default();
+    let edit_formats = models.edit.as_ref().map(|_| EditFormats::load(env)).transpose()?;
+    warnings.extend(edit_formats.as_ref().and_then(|formats| formats.warning.clone()));
     let telemetry = telemetry::start(config, env)?;
     let redactor = Redactor::of_config(config, env);
-    let options = Options {
-        caller: toolbox::ToolCaller::Model,
-        model: Some(&name),
-        edit_format: config
-            .tools
-            .edit_format
-            .as_deref()
-            .and_then(edit::EditFormat::from_name),
-        edit_model: edit.zip(edit_formats.as_ref()).map(|(model, formats)| EditModel {
-            model,
-            format_stats: formats.learned.clone(),
-        }),
-        known_versions: context::known_versions(&stored.items),
-        read_files: context::seen_files(&stored.items, &toolbox::all_names_in(tool::ToolSet::FileReader)),
-        window: Some(main.info().limits.window),
-        reasoning: main.info().features.reasoning,
-        is_small_model: main.info().is_small(),
-        spill: Some(long_results::session_dir(env, stored.id)?),
-        checkpoints,
-        enabled: enabled_tools(config, &mode),
-        disabled: config.tools.disabled.clone(),
-        code_server: language_servers
-            .clone()
-            .map(|servers| language_servers::code_server(servers, &workspace)),
-        code_index: Some(CodeIndex::new(workspace.clone(), &paths::cache_dir(env)?)),
-        data: Some(paths::data_dir(env)?),
-        skills: paths::skill_dirs(root, env),
-        external: Vec::new(),
-        dynamic: mcp_servers
-            .clone()
-            .map(|servers| Arc::new(servers) as Arc<dyn tool::DynamicTools>),
-        commands,
-        jobs,
-        image_model: image,
-        secrets: Arc::clone(redactor.secrets()),
-        web: web::load(config, env),
-        modes: modes.iter().map(|mode| mode.name.clone()).collect(),
-        agents: agents.as_ref().map(::acp::AcpAgents::names).unwrap_or_default(),
-        panels: Some(panels.clone()),
+    let tools = SessionTools {
+        request: &request,
+        stored: &stored,
+        models: &models,
+        model_name: &name,
+        servers: &servers,
+        workspace: &workspace,
+        mode: &initial.mode,
+        modes: &initial.modes,
+        edit_formats: edit_formats.as_ref(),
+        redactor: &redactor,
+        panels: toolbox::OpenPanels::default(),
+        reads: toolbox::ReadTracker::default(),
     };
-    let context_source = toolbox::ToolContextSource(workspace.clone());
-    let tools = toolbox::build_registry(workspace, environment, options);
-    let tools = match profile {
-        // The tools of MCP servers were already selected by server.
-        Some(profile) => tools.filtered(move |tool| tool.source().is_some() || profile.offers(&tool.spec().name)),
-        None => tools,
-    };
+    let registry = tools.registry(jobs).await?;
+    let (panels, reads) = (tools.panels.clone(), tools.reads.clone());
     warnings.extend(panels::open_initial(&panels, config.panels.as_deref()));
     let policy = Policy {
         level: config.permission.into(),
         permissions,
     };
-    panels::reopen(&panels, &stored.items, &policy, &mode);
+    panels::reopen(&panels, &stored.items, &policy, &initial.mode);
+    let complete = is_complete(&stored.items) && stored.queued.is_empty();
+    mcp_servers::watch(
+        &servers.mcp,
+        servers::mcp_context(&request, servers.confinement.as_ref()),
+    );
+    let (mcp_servers, language_servers) = (servers.mcp.clone(), servers.language.clone());
+    let default_effort = default_effort(models.main.info());
     let session_config = SessionConfig {
         root: root.clone(),
-        small_model: small,
+        small_model: models.small,
         title_requests: match config.title {
             true => TitleRequests::On,
             false => TitleRequests::Off,
         },
         models: model_source(config.clone(), (*env).clone()),
-        tools,
-        modes: modes.clone(),
-        hooks: hooks::hooks(
-            permissions::hooks(&loaded.layers),
-            root,
-            confinement::environment(config, env),
-            server_confinement.clone(),
-        ),
+        tools: registry,
+        modes: initial.modes.clone(),
+        hooks: servers.hooks(&request),
         approvals: request.approvals,
         store: match &telemetry {
             Some(telemetry) => Arc::new(ObservedStore::new(Arc::clone(store), Arc::clone(telemetry))),
@@ -389,47 +308,44 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
         },
         system_prompt,
         project_context: context,
-        context_source: Arc::new(context_source),
+        context_source: Arc::new(toolbox::ToolContextSource(workspace)),
         limits: limits(&config.limits),
-        compaction: compaction(config, summary),
+        compaction: compaction(config, models.summary),
         panels: Arc::new(panels.clone()),
         request_options: request_options(config, default_effort, request.output_schema.clone()),
         previews: request.previews,
         backoff: BACKOFF,
         clock: now,
         subtask_limits: subtask_limits(&config.delegation),
-        external_agents: agents
+        external_agents: servers
+            .agents
             .map(|agents| Arc::new(acp_agents::AgentDirectory(agents)) as Arc<dyn agent::ExternalAgents>),
     };
-    let setup = SessionSetup {
-        session: stored.id,
-        items: stored.items,
-        totals: stored.totals,
-        queued_prompts: stored.queued,
-        title: stored.title,
-        model: main,
-        policy,
-        mode: mode.clone(),
-        grant_store: Some(Arc::new(GrantFile::open(root, env)?)),
-        autonomy: autonomy(&config.autonomy),
-        notifications: notices,
-        config: session_config,
-    };
-    if let Some(servers) = &mcp_servers {
-        mcp_servers::watch(servers, mcp_context);
-    }
     let SessionHandle {
         commands,
         events,
         task,
         grants,
-    } = agent::start(setup);
+    } = agent::start(SessionSetup {
+        session: stored.id,
+        items: stored.items,
+        totals: stored.totals,
+        queued_prompts: stored.queued,
+        title: stored.title,
+        model: models.main,
+        policy,
+        mode: initial.mode.clone(),
+        grant_store: Some(Arc::new(GrantFile::open(root, env)?)),
+        autonomy: autonomy(&config.autonomy),
+        notifications: notices,
+        config: session_config,
+    });
     Ok(RunningSession {
         commands,
         events: log::log_events(&stored.id.to_string(), events),
         model: name,
-        mode: mode.name,
-        modes,
+        mode: initial.mode.name,
+        modes: initial.modes,
         permission: config.permission,
         totals: stored.totals,
         complete,
@@ -440,14 +356,15 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
             root: root.clone(),
             config: config.clone(),
             background,
-            mcp_servers,
+            mcp_servers: Some(mcp_servers),
             language_servers,
             grants,
             panels,
+            reads,
             task: Some(task),
             lease: stored.lease,
             edit_formats,
-            blobs,
+            blobs: blobs(&request),
             survival: survival::track(store, telemetry.clone()),
             telemetry,
             store: Arc::clone(store),
@@ -455,64 +372,24 @@ pub async fn open(request: SessionRequest<'_>) -> Result<RunningSession> {
     })
 }
 
-/// The configured tools, and those that a session in this mode cannot do without.
-fn enabled_tools(config: &Config, mode: &Mode) -> Vec<String> {
-    let needed = mode.is_orchestrator().then(|| "new_task".to_owned());
-    config.tools.enabled.iter().cloned().chain(needed).collect()
-}
-
-/// The initial mode: the requested one, else the last one of the session, else the configured one. Returns a warning if the
-/// last one no longer exists.
-fn choose_mode(
-    request: &SessionRequest<'_>,
-    catalog: &ModeCatalog,
-    items: &[Arc<Item>],
-) -> Result<(Mode, ModeSet, Option<String>)> {
-    let SessionProject { session, loaded, .. } = &request.project;
-    let mut modes = catalog.modes.clone();
-    if request.model_origin == ModelOrigin::Requested {
-        let without_models: Vec<Mode> = modes.iter().cloned().map(|mode| Mode { model: None, ..mode }).collect();
-        modes.add(without_models);
-    }
-    let requested = loaded.layers.iter().any(|layer| {
-        matches!(layer.origin, ConfigOrigin::Flag(_) | ConfigOrigin::Variable(_)) && layer.table.contains_key("mode")
-    });
-    let configured = loaded
-        .layers
-        .iter()
-        .any(|layer| layer.origin != ConfigOrigin::BuiltIn && layer.table.contains_key("mode"));
-    let last = items.iter().rev().find_map(|item| item.mode());
-    let last = match session {
-        SessionRef::Existing(_) if !requested => Some(last.unwrap_or(("code", &[]))),
-        SessionRef::Existing(_) | SessionRef::New => None,
-    };
-    let (name, files) = match (last, request.files.is_empty()) {
-        (Some((name, files)), true) => (name, files),
-        (Some((name, _)), false) => (name, request.files),
-        (None, false) if !requested => ("edit", request.files),
-        // If approvals cannot be requested, the agent works until the request is done.
-        (None, _) if !configured && request.approvals == Approvals::Deny => ("agent", request.files),
-        (None, _) => (loaded.config.mode.as_str(), request.files),
-    };
-    let catalog = ModeCatalog {
-        modes: modes.clone(),
-        ..catalog.clone()
-    };
-    if last.is_some() && name != "edit" && modes.get(name).is_none() {
-        let configured = loaded.config.mode.as_str();
-        let default = modes.get(configured).map_or("code", |mode| mode.name.as_str());
-        let warning =
-            format!("the mode `{name}` of this session no longer exists; it continues in the mode `{default}`");
-        return Ok((catalog.choose(default, files)?, modes, Some(warning)));
-    }
-    Ok((catalog.choose(name, files)?, modes, None))
+/// The stored versions of files.
+fn blobs(request: &SessionRequest<'_>) -> BlobDir {
+    let limits = checkpoint_limits(&request.project.loaded.config.checkpoints);
+    request.store.files().with_limits(limits)
 }
 
 /// The permissions in all directories of the project. Stores the additional directories.
 fn load_permissions(request: &SessionRequest<'_>, stored: &StoredSession) -> Result<(Permissions, Vec<String>)> {
     let SessionProject { root, loaded, .. } = &request.project;
     let (layers, missing) = roots::with_stored(&loaded.layers, &stored.roots);
-    let (permissions, mut warnings) = permissions::load(&layers, loaded.trust, root, request.env);
+    let (mut permissions, mut warnings) = permissions::load(&layers, loaded.trust, root, request.env);
+    if loaded.config.limits.steps.is_none() {
+        // One more request for the answer after the last step.
+        permissions
+            .approval
+            .max_requests
+            .get_or_insert(config::DEFAULT_STEPS + 1);
+    }
     warnings.extend(missing);
     let (more_roots, problems) = roots::find(root, &layers, request.env);
     if let Some(problem) = problems.into_iter().next() {
@@ -542,6 +419,7 @@ struct StoredSession {
     lease: Lease,
 }
 
+/// Creates or loads a session and takes its lease.
 async fn open_stored(
     store: &SqliteStore,
     session: &SessionRef,
@@ -593,7 +471,6 @@ async fn open_stored(
     }
 }
 
-/// Whether the last turn is finished.
 /// Whether the last turn of these items is finished.
 pub fn is_complete(items: &[Arc<Item>]) -> bool {
     let last = items.iter().rev().find(|item| item.kind().is_exchange());

@@ -14,13 +14,24 @@ use workspace::{PathCover, ScanStep, TreeScan, Workspace};
 pub(crate) const MAX_HIDDEN: usize = 1_000;
 /// The maximum number of protected paths; beyond it, whole directories are protected.
 pub(crate) const MAX_PROTECTED: usize = 500;
+/// The directory with hew's settings of a project.
+const SETTINGS_FOLDER: &str = ".hew";
 /// The maximum number of rules files in subdirectories that are read-only.
 const MAX_RULES: usize = 2_000;
+/// Larger rules files are not recognized if they are moved.
+const MAX_RULES_BYTES: u64 = 256 * 1024;
+/// Neither are directories with more entries.
+const MAX_RULES_ENTRIES: usize = 200;
+
+const TOO_MANY_FOLDERS: &str = "the project has too many folders";
 
 /// Searches all directories of a project.
 pub(crate) struct ProjectScan {
     workspace: Workspace,
     roots: Vec<PathBuf>,
+    /// The git directories outside of the project that commands may write: of a repository above it or of linked
+    /// worktrees.
+    outer: Vec<PathBuf>,
     /// Configured patterns of protected files. Of the default ones, rules files are protected in every directory, others
     /// only in the project directory itself.
     protected: Option<(Arc<ProtectedPaths>, Arc<ProjectPaths>)>,
@@ -40,6 +51,8 @@ struct ScanState {
     repositories: BTreeMap<PathBuf, RepositoryState>,
     /// The rules files in subdirectories before the last process.
     rules: BTreeSet<PathBuf>,
+    /// Their contents: files that were moved with their directories are no new ones.
+    rules_contents: BTreeSet<String>,
 }
 
 /// The paths that were found.
@@ -63,9 +76,13 @@ impl ProjectScan {
         let roots = [workspace.root()]
             .into_iter()
             .chain(workspace.more().iter().map(PathBuf::as_path));
+        let roots: Vec<PathBuf> = roots.map(Path::to_path_buf).collect();
+        let folders = workspace.repositories().into_iter().filter_map(|(_, git)| git.folder);
+        let outer = folders.filter(|folder| !roots.iter().any(|root| folder.starts_with(root)));
         Self {
             workspace: workspace.clone(),
-            roots: roots.map(Path::to_path_buf).collect(),
+            outer: outer.collect(),
+            roots,
             protected: has_protected.then(|| (Arc::clone(&permissions.protected), Arc::clone(&permissions.project))),
             hides_files: !permissions.ignore.is_empty() || permissions.denies_files().0,
             user_configs,
@@ -76,10 +93,11 @@ impl ProjectScan {
 
     /// Warnings about directories that are hidden or protected completely.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let found = match self.find(&mut self.state()) {
-            Ok(found) => found,
-            Err(problem) => return vec![format!("commands are not run: {problem}")],
-        };
+        let mut state = self.state();
+        let found = self.find(&mut state);
+        if state.tree.is_too_large() {
+            return vec![format!("commands are not run: {TOO_MANY_FOLDERS}")];
+        }
         let root = self.workspace.root();
         let hidden = too_many_paths("hidden", &PathCover::new(found.hidden, root, MAX_HIDDEN));
         let protected = too_many_paths("protected", &PathCover::new(found.protected, root, MAX_PROTECTED));
@@ -90,7 +108,7 @@ impl ProjectScan {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, state: &mut ScanState) -> Result<FoundPaths, String> {
+    fn find(&self, state: &mut ScanState) -> FoundPaths {
         let decide = |path: &Path, is_folder: bool| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if name == ".git" {
@@ -112,28 +130,31 @@ impl ProjectScan {
                 false => ScanStep::Enter,
             }
         };
-        let listed = state
-            .tree
-            .update(&self.roots, decide)
-            .map_err(|error| error.to_string())?;
+        let listed = state.tree.update(&self.roots, decide);
         let of = |wanted: ScanStep| {
             let paths = listed.iter().filter(|(_, step)| *step == wanted);
             paths.map(|(path, _)| path.clone()).collect::<Vec<PathBuf>>()
         };
-        Ok(FoundPaths {
+        FoundPaths {
             hidden: of(ScanStep::Hidden),
             protected: of(ScanStep::Protected),
             rules: of(ScanStep::Rules),
-            repositories: of(ScanStep::Repository),
-        })
+            repositories: of(ScanStep::Repository).into_iter().chain(self.outer.clone()).collect(),
+        }
     }
 
-    /// Whether hew reads this path as rules of a subdirectory. Those of the project's directory are protected anyway.
+    /// Whether hew reads this path as rules of a subdirectory, or through it if it is a link. Those of the project's
+    /// directory are protected anyway.
     fn is_nested_rules(&self, path: &Path) -> bool {
         let inner = self.roots.iter().find_map(|root| path.strip_prefix(root).ok());
         inner.is_some_and(|inner| {
-            let is_rules = |name: &&str| inner.ends_with(name) && inner != Path::new(name);
-            rules_names().any(|name| is_rules(&name)) && !is_generated(inner)
+            let is_below = |name: &Path| inner.ends_with(name) && inner != name;
+            let contains_rules = |name: &Path| {
+                name.parent()
+                    .is_some_and(|above| above != Path::new("") && is_below(above))
+            };
+            let mut names = rules_names().map(Path::new);
+            names.any(|name| is_below(name) || (contains_rules(name) && path.is_symlink())) && !is_generated(inner)
         })
     }
 
@@ -143,10 +164,15 @@ impl ProjectScan {
             return git_control_paths(git);
         };
         let mut paths = repository_control_paths(top);
-        if git.is_dir() {
+        // For a linked worktree, the configuration is that of the main one.
+        let folder = match git.is_dir() {
+            true => Some(git.to_owned()),
+            false => workspace::repository_of(top).and_then(|repository| repository.folder),
+        };
+        if let Some(folder) = folder {
             paths.extend(git_control::referenced_paths(
                 top,
-                git,
+                &folder,
                 &self.user_configs,
                 self.home.as_deref(),
             ));
@@ -155,9 +181,34 @@ impl ProjectScan {
     }
 }
 
-/// The names of rules files that apply to a directory.
+/// An id of the content of a file or a directory; `None` if it is too large or contains something else.
+fn content_id(path: &Path) -> Option<String> {
+    let (mut pending, mut entries) = (vec![path.to_owned()], BTreeMap::new());
+    while let Some(next) = pending.pop() {
+        let kind = next.symlink_metadata().ok()?.file_type();
+        let id = if kind.is_dir() {
+            pending.extend(std::fs::read_dir(&next).ok()?.flatten().map(|entry| entry.path()));
+            String::new()
+        } else if kind.is_file() {
+            let bytes = workspace::read_regular_file(&next, MAX_RULES_BYTES).ok();
+            workspace::blob_name(&bytes.filter(|bytes| (bytes.len() as u64) < MAX_RULES_BYTES)?)
+        } else {
+            return None;
+        };
+        entries.insert(next.strip_prefix(path).ok()?.to_owned(), id);
+        if entries.len() + pending.len() > MAX_RULES_ENTRIES {
+            return None;
+        }
+    }
+    let text: String = entries.iter().map(|(path, id)| format!("{path:?} {id}\n")).collect();
+    Some(workspace::blob_name(text.as_bytes()))
+}
+
+/// The names of rules files that apply to a directory, and of the settings of hew: a trusted project's may extend what is
+/// allowed if hew is started in that directory.
 fn rules_names() -> impl Iterator<Item = &'static str> {
-    [SHARED_RULES, AGENT_RULES, LOCAL_RULES].into_iter().flatten().copied()
+    let rules = [SHARED_RULES, AGENT_RULES, LOCAL_RULES].into_iter().flatten().copied();
+    rules.chain([SETTINGS_FOLDER])
 }
 
 impl ScanState {
@@ -166,11 +217,15 @@ impl ScanState {
         let mut changed = Vec::new();
         for git in repositories {
             match self.repositories.get(git) {
-                Some(before) => changed.extend(before.disarm_additions(git)),
-                None => changed.extend(git_control::disarm(git, self.repositories.keys())),
+                Some(before) if !before.is_new() => changed.extend(before.disarm_additions(git)),
+                // Another process may have changed it after the one that made it.
+                Some(_) | None => {
+                    let others = self.repositories.iter().filter(|(other, _)| *other != git);
+                    changed.extend(git_control::disarm(git, others.map(|(other, _)| other)));
+                    self.repositories.insert(git.clone(), RepositoryState::created());
+                }
             }
         }
-        self.note(repositories);
         changed
     }
 
@@ -184,7 +239,10 @@ impl ScanState {
 impl AccessScan for ProjectScan {
     fn before(&self) -> Result<ScannedPaths, String> {
         let mut state = self.state();
-        let found = self.find(&mut state)?;
+        let found = self.find(&mut state);
+        if state.tree.is_too_large() {
+            return Err(TOO_MANY_FOLDERS.into());
+        }
         let cover = |paths: Vec<PathBuf>, most: usize, what: &str| {
             let cover = PathCover::new(paths, self.workspace.root(), most);
             match cover.omitted {
@@ -203,6 +261,7 @@ impl AccessScan for ProjectScan {
             _ => drop(state.disarm(&found.repositories)),
         }
         state.rules = found.rules.iter().cloned().collect();
+        state.rules_contents = found.rules.iter().filter_map(|path| content_id(path)).collect();
         let mut protected = cover(found.protected, MAX_PROTECTED, "protected")?;
         protected.extend(found.repositories.iter().flat_map(|git| self.git_paths(git)));
         let names = self
@@ -224,13 +283,14 @@ impl AccessScan for ProjectScan {
     fn after(&self) -> Vec<PathBuf> {
         let mut state = self.state();
         state.running = state.running.saturating_sub(1);
-        let Ok(found) = self.find(&mut state) else {
-            return Vec::new();
-        };
+        // A command that creates too many folders must not keep other things by that.
+        let found = self.find(&mut state);
         let mut reverted = state.disarm(&found.repositories);
         // While another process runs, the user may have approved a new file.
         if state.running == 0 {
-            let new = found.rules.into_iter().filter(|path| !state.rules.contains(path));
+            let is_moved = |path: &Path| content_id(path).is_some_and(|id| state.rules_contents.contains(&id));
+            let new = found.rules.into_iter();
+            let new = new.filter(|path| !state.rules.contains(path) && !is_moved(path));
             reverted.extend(new.filter(|path| git_control::block(path)));
         }
         reverted

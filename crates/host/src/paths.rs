@@ -32,10 +32,19 @@ pub fn data_dir(env: &ProcessEnv) -> Result<PathBuf> {
     }
 }
 
-/// The files and directories of hew, which no tool treats as part of a project.
+/// The files and directories of hew without links, which no tool treats as part of a project.
 pub(crate) fn private_paths(env: &ProcessEnv) -> Vec<PathBuf> {
-    let files = [user_config_file(env), keys_file(env)].into_iter().flatten();
+    // A link to a file counts too: it could be replaced by another file.
+    let itself = |file: &PathBuf| Some(resolved(file.parent()?.into()).join(file.file_name()?));
+    let files = private_files(env).flat_map(|file| itself(&file).into_iter().chain([resolved(file)]));
     files.chain(private_folders(env)).collect()
+}
+
+/// The files of hew that may contain keys. They may be outside of its directories.
+pub(crate) fn private_files(env: &ProcessEnv) -> impl Iterator<Item = PathBuf> {
+    [user_config_file(env), keys_file(env), accounts_file(env)]
+        .into_iter()
+        .flatten()
 }
 
 /// The directories of hew. A configuration file elsewhere has neighbours that do not belong to hew.
@@ -51,6 +60,8 @@ pub(crate) fn resolved(path: PathBuf) -> PathBuf {
         .ancestors()
         .find_map(|above| Some((above, above.canonicalize().ok()?)));
     match existing.and_then(|(above, real)| Some((real, path.strip_prefix(above).ok()?))) {
+        // Joining an empty path would add a slash, with which a file cannot be opened.
+        Some((real, rest)) if rest.as_os_str().is_empty() => real,
         Some((real, rest)) => real.join(rest),
         None => path,
     }
@@ -127,9 +138,9 @@ mod tests {
             (user_config_file(&set), data_dir(&set)),
             (Ok("/c.toml".into()), Ok("/d".into()))
         );
-        let nowhere = ProcessEnv::default();
+        let no_home = ProcessEnv::default();
         assert!(
-            data_dir(&nowhere).is_err_and(|failure| failure.hint.is_some_and(|hint| hint.contains("HEW_DATA_DIR")))
+            data_dir(&no_home).is_err_and(|failure| failure.hint.is_some_and(|hint| hint.contains("HEW_DATA_DIR")))
         );
         for variable in ["HEW_DATA_DIR", "HOME"] {
             let failure = data_dir(&ProcessEnv::from([(variable, "d")])).unwrap_err();

@@ -96,7 +96,7 @@ pub fn policy_paths(root: &Path, env: &ProcessEnv) -> ProjectPaths {
         root: root.into(),
         home: paths::home_dir(env).map(canonical),
         temporary: temporary.into_iter().map(canonical).collect(),
-        private: paths::private_paths(env).into_iter().map(paths::resolved).collect(),
+        private: paths::private_paths(env),
         ..ProjectPaths::default()
     }
 }

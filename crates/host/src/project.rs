@@ -106,9 +106,9 @@ mod tests {
         let file = temp.path().join("file");
         fs::write(&file, "").unwrap();
         let env = ProcessEnv::default();
-        let missing = root(Some(&temp.path().join("gone")), &env).unwrap_err();
+        let missing = root(Some(&temp.path().join("missing")), &env).unwrap_err();
         assert!(
-            missing.message.ends_with("gone: No such file or directory"),
+            missing.message.ends_with("missing: No such file or directory"),
             "{}",
             missing.message
         );

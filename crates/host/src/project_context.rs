@@ -1,14 +1,18 @@
 //! Loads the context of a project: its files, modes, saved prompts and slash commands.
 
-use crate::config::{Config, LoadedConfig};
+use crate::config::{Config, ConfigOrigin, LoadedConfig};
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
+use crate::open_session::{ModelOrigin, SessionProject, SessionRef, SessionRequest};
 use crate::{long_results, paths, permissions};
+use agent::Approvals;
 use context::{
     CommandCatalog, ContextSettings, DiskContext, ModeCatalog, ProjectTrust, RuleSources, RulesFileSelection,
     SavedPrompt,
 };
+use policy::{Mode, ModeSet};
 use prompt::{CommandLookup, SlashCommand};
+use session::Item;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +70,15 @@ pub fn user_config_folder(env: &ProcessEnv) -> Option<PathBuf> {
     file.parent().map(Path::to_path_buf)
 }
 
+/// The rules files that a new session reads; paths inside the project are relative.
+pub fn rules_files(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Vec<PathBuf>> {
+    let (permissions, _) = permissions::load(&loaded.layers, loaded.trust, root, env);
+    let workspace = open_workspace(root, &permissions)?;
+    let jobs = JobRegistryView::default();
+    let context = project_context(&loaded.config, loaded.trust, &workspace, jobs, env);
+    Ok(context.initial_rules().into_iter().map(|rules| rules.path).collect())
+}
+
 /// The built-in modes, the user's and the project's.
 pub fn load_modes(root: &Path, trust: ProjectTrust, env: &ProcessEnv) -> ModeCatalog {
     context::load_modes(root, user_config_folder(env).as_deref(), trust)
@@ -111,4 +124,68 @@ fn command_catalog(
         skills: paths::skill_dirs(workspace.root(), env),
         trust,
     }
+}
+
+/// The initial mode and all modes.
+pub(crate) struct InitialMode {
+    pub(crate) mode: Mode,
+    pub(crate) modes: ModeSet,
+    /// If the last mode of the session no longer exists.
+    pub(crate) warning: Option<String>,
+}
+
+/// The initial mode: the requested one, else the last one of the session, else the configured one.
+pub(crate) fn choose_mode(
+    request: &SessionRequest<'_>,
+    catalog: &ModeCatalog,
+    items: &[Arc<Item>],
+) -> Result<InitialMode> {
+    let SessionProject { session, loaded, .. } = &request.project;
+    let mut modes = catalog.modes.clone();
+    if request.model_origin == ModelOrigin::Requested {
+        let without_models: Vec<Mode> = modes.iter().cloned().map(|mode| Mode { model: None, ..mode }).collect();
+        modes.add(without_models);
+    }
+    let requested = loaded.layers.iter().any(|layer| {
+        matches!(layer.origin, ConfigOrigin::Flag(_) | ConfigOrigin::Variable(_)) && layer.table.contains_key("mode")
+    });
+    let configured = loaded
+        .layers
+        .iter()
+        .any(|layer| layer.origin != ConfigOrigin::BuiltIn && layer.table.contains_key("mode"));
+    // If approvals cannot be requested, the agent works until the request is done.
+    let default = match !configured && request.approvals == Approvals::Deny {
+        true => "agent",
+        false => loaded.config.mode.as_str(),
+    };
+    let last = items.iter().rev().find_map(|item| item.mode());
+    let last = match session {
+        SessionRef::Existing(_) if !requested => Some(last.unwrap_or(("code", &[]))),
+        SessionRef::Existing(_) | SessionRef::New => None,
+    };
+    let (name, files) = match (last, request.files.is_empty()) {
+        (Some((name, files)), true) => (name, files),
+        (Some((name, _)), false) => (name, request.files),
+        (None, false) if !requested => ("edit", request.files),
+        (None, _) => (default, request.files),
+    };
+    let catalog = ModeCatalog {
+        modes: modes.clone(),
+        ..catalog.clone()
+    };
+    if last.is_some() && name != "edit" && modes.get(name).is_none() {
+        let default = modes.get(default).map_or("code", |mode| mode.name.as_str());
+        let warning =
+            format!("the mode `{name}` of this session no longer exists; it continues in the mode `{default}`");
+        return Ok(InitialMode {
+            mode: catalog.choose(default, files)?,
+            modes,
+            warning: Some(warning),
+        });
+    }
+    Ok(InitialMode {
+        mode: catalog.choose(name, files)?,
+        modes,
+        warning: None,
+    })
 }

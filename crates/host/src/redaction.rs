@@ -1,4 +1,4 @@
-//! Keys in texts for people and models: every configured key, whether it is used or not, and texts with the form of a key.
+//! Redacts keys in texts for users and models: every configured key, whether it is used or not, and texts with the form of a key.
 
 use crate::config::Config;
 use crate::environment::ProcessEnv;
@@ -32,6 +32,8 @@ impl Redactor {
         let vendors = vendors.filter_map(|name| env.get(name));
         let named = env.all().iter().filter(|(name, _)| is_secret_name(name));
         let named = named.map(|(_, value)| value.as_str());
+        let passwords = env.all().values().filter_map(|value| url_password(value));
+        let named = named.chain(passwords);
         let stored = keys::file::all(env);
         Redactor::default().with(vendors.chain(named).chain(stored.iter().map(String::as_str)))
     }
@@ -45,7 +47,13 @@ impl Redactor {
             variables.extend(entry.key_env.as_deref());
             let headers = entry.headers.iter().filter(|(name, _)| is_secret_name(name));
             found.extend(headers.map(|(_, value)| value.as_str()));
+            found.extend(entry.base_url.as_deref().and_then(url_password));
         }
+        for entry in config.agents.values() {
+            found.extend(entry.env.values().map(String::as_str));
+        }
+        found.extend(config.telemetry.headers.values().map(String::as_str));
+        found.extend(config.proxy.as_deref().and_then(url_password));
         for entry in config.mcp.values() {
             found.extend(entry.env.values().chain(entry.headers.values()).map(String::as_str));
             found.extend(entry.oauth.client_secret.as_deref());
@@ -71,6 +79,10 @@ impl Redactor {
     pub fn with<'s>(self, more: impl IntoIterator<Item = &'s str>) -> Self {
         let mut secrets: Vec<String> = self.secrets.to_vec();
         secrets.extend(more.into_iter().map(|secret| secret.trim().to_owned()));
+        let inner: Vec<String> = secrets.iter().flat_map(|secret| inner_secrets(secret)).collect();
+        secrets.extend(inner);
+        let encoded: Vec<String> = secrets.iter().filter_map(|secret| percent_encoded(secret)).collect();
+        secrets.extend(encoded);
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
         secrets.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         secrets.dedup();
@@ -147,11 +159,50 @@ impl Redactor {
     }
 }
 
+/// The parts of a header or of a list of headers that a message may repeat alone: the token of `Bearer TOKEN`, the values of
+/// `name=value,name=value`.
+fn inner_secrets(secret: &str) -> Vec<String> {
+    const SCHEMES: [&str; 3] = ["bearer", "basic", "token"];
+    let values = secret
+        .split(',')
+        .map(|entry| entry.split_once('=').map_or(entry, |(_, value)| value));
+    let without_scheme = values.map(|value| match value.trim().split_once(' ') {
+        Some((scheme, token)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => token,
+        Some(_) | None => value,
+    });
+    without_scheme.map(|value| value.trim().to_owned()).collect()
+}
+
+/// A secret as in the query of a URL; `None` if that is the same text.
+fn percent_encoded(secret: &str) -> Option<String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if secret.bytes().all(is_plain) {
+        return None;
+    }
+    let encode = |byte: u8| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    Some(secret.bytes().map(encode).collect())
+}
+
+/// The password in a URL such as `https://user:password@host`, or the user if there is no password.
+pub fn url_password(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let (credentials, _) = rest.split(['/', '?', '#']).next()?.rsplit_once('@')?;
+    Some(
+        credentials
+            .split_once(':')
+            .map_or(credentials, |(_, password)| password),
+    )
+}
+
 fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     ProcessEnvironment::looks_secret(name)
         || [
             "AUTH",
+            "_HEADERS",
             "COOKIE",
             "CREDENTIAL",
             "DSN",
@@ -212,6 +263,31 @@ mod tests {
             ("a task-list and sk-short", "a task-list and sk-short"),
         ] {
             assert_eq!(redactor.redact(text), expected);
+        }
+    }
+
+    #[test]
+    fn secrets_in_headers_and_urls_are_redacted_in_all_forms() {
+        let text = "proxy = 'http://me:proxy-password@p:1'\n[providers.a]\nbase_url = 'https://me:base-password@h/v1'\n\
+                    headers = { authorization = 'Bearer header+token/1' }\n[agents.x]\ncommand = 'x'\nenv = { A = 'agent-value' }\n\
+                    [telemetry]\nheaders = { authorization = 'Basic telemetry-token' }\n";
+        let env = ProcessEnv::from([
+            ("HTTPS_PROXY", "http://user:env-password@p:1"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "a=first-value,b=Bearer second-value"),
+        ]);
+        let redactor = Redactor::of_config(&toml::from_str(text).unwrap(), &env);
+        for secret in [
+            "proxy-password",
+            "base-password",
+            "header+token/1",
+            "header%2Btoken%2F1",
+            "agent-value",
+            "telemetry-token",
+            "env-password",
+            "first-value",
+            "second-value",
+        ] {
+            assert_eq!(redactor.redact(&format!("<{secret}>")), "<[secret]>", "{secret}");
         }
     }
 

@@ -75,7 +75,7 @@ pub enum ReplayOutcome {
     },
     /// The record is not sufficient.
     Unverified {
-        /// What is missing.
+        /// The missing data.
         reason: String,
     },
 }
@@ -151,8 +151,8 @@ pub async fn replay(
             ledger: Ledger::default(),
             changed_ledger: Ledger::default(),
         };
-        for place in 0..replay.records.len() {
-            let request = replay.request(place, change).await?;
+        for index in 0..replay.records.len() {
+            let request = replay.request(index, change).await?;
             replayed.requests.push(request);
         }
     }
@@ -197,8 +197,8 @@ struct SessionReplayer<'a> {
 }
 
 impl SessionReplayer<'_> {
-    async fn request(&mut self, place: usize, change: &ReplayChange) -> Result<ReplayedRequest> {
-        let record = self.records[place].clone();
+    async fn request(&mut self, index: usize, change: &ReplayChange) -> Result<ReplayedRequest> {
+        let record = self.records[index].clone();
         let mut replayed = ReplayedRequest {
             session: self.session,
             restored: None,
@@ -301,7 +301,7 @@ impl SessionReplayer<'_> {
             return Ok(self.items.clone());
         };
         Ok(match self.items.iter().position(|item| item.id == head) {
-            Some(place) => self.items[..=place].to_vec(),
+            Some(index) => self.items[..=index].to_vec(),
             // On another branch.
             None => self.store.path_to(self.session, head).await?,
         })
@@ -378,9 +378,9 @@ impl SessionReplayer<'_> {
 /// How fast a recorded stream is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamSpeed {
-    /// At once.
+    /// Without delays.
     Fast,
-    /// As it arrived.
+    /// With the recorded delays.
     Original,
 }
 

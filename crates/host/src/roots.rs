@@ -72,7 +72,7 @@ mod tests {
         let env = ProcessEnv::from([("HOME", base.join("home").to_str().unwrap())]);
         let layer = ConfigLayer {
             origin: ConfigOrigin::BuiltIn,
-            table: "roots = ['../lib', '~/notes', '../gone', '../file', '/', '~']"
+            table: "roots = ['../lib', '~/notes', '../missing', '../file', '/', '~']"
                 .parse()
                 .unwrap(),
         };
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "cannot add `../gone` to the project: No such file or directory",
+                "cannot add `../missing` to the project: No such file or directory",
                 "`../file` is not a directory",
                 "`/` is the whole disk, which is too broad for a project",
                 "`~` is your whole home directory, which is too broad for a project",

@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 const MAX_AGE: u64 = 7 * 24 * 60 * 60 * 1000;
 /// Larger files are not measured.
 const MAX_BYTES: u64 = 1 << 20;
-/// The maximum number of edits that are measured at once.
+/// The maximum number of edits that are measured in one pass.
 const MAX_EDITS: usize = 2_000;
 
 /// Measures while a session is open; stops when dropped.
@@ -134,7 +134,7 @@ async fn text(store: &SqliteStore, id: Option<&BlobId>) -> Result<Option<String>
     Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
 }
 
-/// The current text of a file; empty if it is gone, `None` if it is too large or no text.
+/// The current text of a file; empty if it was deleted, `None` if it is too large or not text.
 fn current(file: &Path) -> Option<String> {
     match std::fs::metadata(file) {
         Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_BYTES => std::fs::read_to_string(file).ok(),

@@ -1,4 +1,4 @@
-//! Times and single lines for people.
+//! Formats times and single lines.
 
 use session::Time;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -2,8 +2,9 @@
 
 use crate::config::Config;
 use crate::environment::ProcessEnv;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::models::ModelRegistry;
+use crate::open_session::active_profile;
 use crate::project_context::open_workspace;
 use crate::redaction::Redactor;
 use crate::{confinement, images, paths, web};
@@ -11,7 +12,7 @@ use model::Info;
 use policy::ModeSet;
 use std::path::Path;
 use std::sync::Arc;
-use tool::{NotificationSender, ToolSet};
+use tool::NotificationSender;
 use toolbox::Options;
 
 /// The tools that a model is offered in a session, without a session.
@@ -56,7 +57,7 @@ pub async fn manual_tools(
         image_model: painter,
         secrets: Arc::clone(Redactor::of_config(config, env).secrets()),
         web: web::load(config, env),
-        code_index: Some(search::CodeIndex::new(workspace.clone(), &paths::cache_dir(env)?)),
+        code_index: Some(crate::code_search::code_index(workspace.clone(), config, env).await?),
         data: Some(paths::data_dir(env)?),
         skills: paths::skill_dirs(root, env),
         modes: modes.iter().map(|mode| mode.name.clone()).collect(),
@@ -69,23 +70,4 @@ pub async fn manual_tools(
         confinement::environment(config, env),
         options,
     ))
-}
-
-/// The active profile.
-pub(crate) fn active_profile(config: &Config) -> Result<Option<policy::ToolProfile>> {
-    let Some(name) = config.profile.as_deref() else {
-        return Ok(None);
-    };
-    match (config.profiles.get(name), name) {
-        (Some(profile), _) => Ok(Some(profile.to_policy(name))),
-        (None, "write") => Ok(Some(policy::ToolProfile::write())),
-        (None, "ask") => Ok(Some(policy::ToolProfile::ask(&toolbox::names_in(ToolSet::AskProfile)))),
-        (None, "minimal") => Ok(Some(policy::ToolProfile::minimal())),
-        (None, _) => {
-            let own = config.profiles.keys().map(String::as_str);
-            let names: Vec<&str> = ["write", "ask", "minimal"].into_iter().chain(own).collect();
-            Err(Failure::usage(format!("there is no profile `{name}`"))
-                .hint(format!("the profiles are {}", names.join(", "))))
-        }
-    }
 }

@@ -5,8 +5,8 @@ use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::keys;
 use crate::models::ModelRegistry;
+use crate::open_session::active_profile;
 use crate::project_context::{load_modes, open_workspace};
-use crate::tools::active_profile;
 use crate::{acp_agents, mcp_servers, panels, permissions};
 use std::path::Path;
 

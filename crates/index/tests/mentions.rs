@@ -8,16 +8,16 @@ use std::time::Duration;
 use index::MentionRole;
 
 /// `line:column`, with `!` for a definition.
-fn places(file: &str, text: &str, name: &str) -> String {
+fn positions(file: &str, text: &str, name: &str) -> String {
     let (mentions, _) = index::mentions(Path::new(file), text, name, Duration::from_secs(30)).unwrap();
-    let places = mentions.iter().map(|mention| {
+    let positions = mentions.iter().map(|mention| {
         let mark = match mention.role {
             MentionRole::Definition => "!",
             MentionRole::Use => "",
         };
         format!("{}:{}{mark}", mention.line, mention.column)
     });
-    places.collect::<Vec<_>>().join(" ")
+    positions.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -78,6 +78,6 @@ fn names_are_found_only_in_code() {
         ("a.rs", "fn a() {}\n", "", ""),
         ("a.rs", "fn a() {}\n", "b", ""),
     ] {
-        assert_eq!(places(file, text, name), expected, "{file} {text}");
+        assert_eq!(positions(file, text, name), expected, "{file} {text}");
     }
 }

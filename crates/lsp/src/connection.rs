@@ -170,7 +170,7 @@ async fn receive(
             (None, Some(id)) => {
                 let answer = id.as_i64().and_then(|id| waiting.lock().remove(&id));
                 if let Some(answer) = answer {
-                    // The receiver is gone if the request was just dropped.
+                    // The receiver was dropped if the request was just cancelled.
                     drop(answer.send(response_result(message)));
                 }
             }

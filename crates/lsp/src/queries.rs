@@ -133,11 +133,11 @@ impl LanguageServers {
         let mut found = Vec::new();
         match parse_response::<DocumentSymbolResponse>(answer)? {
             DocumentSymbolResponse::Flat(all) => found.extend(all.into_iter().filter_map(|one| {
-                let spot = to_location(&one.location)?;
+                let location = to_location(&one.location)?;
                 Some(LspSymbol {
                     name: one.name,
                     kind: kind_name(one.kind),
-                    location: spot,
+                    location,
                     depth: 0,
                 })
             })),
@@ -266,14 +266,14 @@ fn nested(symbols: Vec<lsp_types::DocumentSymbol>, path: &Path, depth: usize, fo
             return;
         }
         let Range { start, .. } = symbol.selection_range;
-        let spot = LspLocation {
+        let location = LspLocation {
             path: path.to_owned(),
             line: start.line as usize + 1,
         };
         found.push(LspSymbol {
             name: symbol.name,
             kind: kind_name(symbol.kind),
-            location: spot,
+            location,
             depth,
         });
         nested(symbol.children.unwrap_or_default(), path, depth + 1, found);

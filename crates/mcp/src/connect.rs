@@ -318,7 +318,7 @@ pub(crate) fn unreachable(definition: &McpDefinition, why: impl ToString) -> Err
     }
 }
 
-/// What to try if a server does not start because it is confined without a network, as `npx` that downloads it.
+/// The hint for a server that does not start because it has no network, such as one that `npx` downloads.
 pub(crate) fn network_hint(definition: &McpDefinition, context: &McpEnvironment) -> &'static str {
     let is_process = matches!(definition.transport, Ok(McpTransport::Stdio { .. }));
     let confinement = context.confinement.as_ref().filter(|_| is_process);

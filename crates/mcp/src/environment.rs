@@ -14,6 +14,9 @@ pub type HttpClientFactory = Arc<dyn Fn(&str) -> Result<reqwest::ClientBuilder, 
 /// Whether a tool of a server is available, by their names.
 pub type McpToolFilter = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
+/// Removes secrets from a text.
+pub type TextRedactor = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// The environment of MCP servers.
 #[derive(Clone)]
 pub struct McpEnvironment {
@@ -27,6 +30,8 @@ pub struct McpEnvironment {
     pub http_client: HttpClientFactory,
     /// Storage between runs.
     pub cache: Arc<dyn ServerCache>,
+    /// Removes secrets from what servers report: they may repeat what they were given.
+    pub redact: TextRedactor,
     /// Receives notifications about servers.
     pub notices: NotificationSender,
     /// Answers sampling requests.

@@ -33,7 +33,7 @@ pub use cache_store::{CacheEntry, ServerCache};
 pub use definition::{
     DEFAULT_TIMEOUT, ElicitationPolicy, McpDefinition, McpTransport, OAuthSettings, ReadOnlyHints, SamplingPolicy,
 };
-pub use environment::{HttpClientFactory, McpEnvironment, McpToolFilter};
+pub use environment::{HttpClientFactory, McpEnvironment, McpToolFilter, TextRedactor};
 pub use error::{BoxError, DefinitionError, Error};
 pub use expand::{ConfigVariables, expand_variables};
 pub use import::{PROJECT_FILES, mcp_file_entries, parse_mcp_file};

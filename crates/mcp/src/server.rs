@@ -1,6 +1,7 @@
 //! One server: connects on demand, reconnects after a loss, and backs off after failures.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -52,6 +53,8 @@ pub(crate) struct ManagedServer {
     on_change: Arc<dyn Fn() + Send + Sync>,
     /// Sessions that have received its instructions.
     instructed: Mutex<BTreeSet<Arc<str>>>,
+    /// Whether the model is notified of the first tools.
+    announces_first: AtomicBool,
 }
 
 /// The public state of a server.
@@ -126,6 +129,7 @@ impl ManagedServer {
             log: ServerLog::default(),
             on_change,
             instructed: Mutex::default(),
+            announces_first: AtomicBool::new(true),
         })
     }
 
@@ -177,7 +181,7 @@ impl ManagedServer {
         };
         *slot = ConnectionSlot::Idle;
         self.set_state(McpServerState::Starting);
-        match self.connect().await {
+        match self.connect().await.map_err(|error| self.redacted(error)) {
             Ok(live) => {
                 let live = Arc::new(live);
                 let watching = tokio::spawn(watch(
@@ -421,7 +425,17 @@ impl ManagedServer {
     fn refused(&self, why: impl Into<String>) -> Error {
         Error::Refused {
             server: self.definition.name.clone(),
-            why: bounded(why),
+            why: bounded((self.env.redact)(&why.into())),
+        }
+    }
+
+    fn redacted(&self, error: Error) -> Error {
+        match error {
+            Error::Unreachable { server, why } => Error::Unreachable {
+                server,
+                why: (self.env.redact)(&why),
+            },
+            other => other,
         }
     }
 
@@ -437,13 +451,17 @@ impl ManagedServer {
                 });
             }
         });
+        // Before the offer is visible: who waits for it may change the setting.
+        let announces_first = self.announces_first.load(Ordering::Relaxed);
         let before = self.lock_snapshot().offer.replace(Arc::clone(&fresh));
         if let Ok(text) = serde_json::to_string(&*fresh) {
             self.env.cache.save(CacheEntry::Offer, &self.definition.name, &text);
         }
         if before.as_ref().is_none_or(|before| !before.same_content(&fresh)) {
             (self.on_change)();
-            self.announce_changes(before.as_deref(), &fresh);
+            if before.is_some() || announces_first {
+                self.announce_changes(before.as_deref(), &fresh);
+            }
         }
         self.save_log(Some(live));
         Ok(fresh)
@@ -503,6 +521,11 @@ impl ManagedServer {
         })
     }
 
+    /// Sets whether the model is notified of the first tools.
+    pub(crate) fn set_announces_first(&self, announces: bool) {
+        self.announces_first.store(announces, Ordering::Relaxed);
+    }
+
     /// Notifies the model of changed tools.
     fn announce_changes(&self, before: Option<&ServerOffer>, now: &ServerOffer) {
         let names = |offer: &ServerOffer| -> BTreeSet<String> {
@@ -517,13 +540,13 @@ impl ManagedServer {
                 more => format!("{} and {more} more", shown.join(", ")),
             }
         };
-        let came: Vec<&String> = new.difference(&old).collect();
-        let went: Vec<&String> = old.difference(&new).collect();
-        let text = match (came.is_empty(), went.is_empty()) {
+        let added: Vec<&String> = new.difference(&old).collect();
+        let removed: Vec<&String> = old.difference(&new).collect();
+        let text = match (added.is_empty(), removed.is_empty()) {
             (true, true) => return,
-            (false, true) => format!("new tools, available through find_tools: {}", list(came)),
-            (true, false) => format!("removed tools: {}", list(went)),
-            (false, false) => format!("new tools: {}; removed tools: {}", list(came), list(went)),
+            (false, true) => format!("new tools, available through find_tools: {}", list(added)),
+            (true, false) => format!("removed tools: {}", list(removed)),
+            (false, false) => format!("new tools: {}; removed tools: {}", list(added), list(removed)),
         };
         self.notify(bounded(text));
     }
@@ -548,6 +571,7 @@ impl ManagedServer {
         let stderr = live.map(LiveConnection::stderr).unwrap_or_default();
         let text = format!("{stderr}{}", self.log.text());
         if !text.is_empty() {
+            let text = (self.env.redact)(&text);
             self.env.cache.save(CacheEntry::Log, &self.definition.name, &text);
         }
     }

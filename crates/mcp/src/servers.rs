@@ -234,6 +234,11 @@ impl McpServers {
         self.usable().for_each(|server| start_in_background(&server));
     }
 
+    /// Sets whether the model is notified of the first tools of a server; not before its first request, which lists them.
+    pub fn set_announces_first(&self, announces: bool) {
+        self.usable().for_each(|server| server.set_announces_first(announces));
+    }
+
     /// Watches for changed definitions while sessions use the servers: at intervals, and when a tool is searched.
     pub fn watch_definitions(&self, look: impl FnMut() -> Option<Vec<McpDefinition>> + Send + 'static) {
         *lock(&self.0.definitions) = Some(Box::new(look));
@@ -267,8 +272,8 @@ impl McpServers {
             table.insert(name, server);
         }
         drop(table);
-        for gone in before.into_values() {
-            gone.notify("was removed".into());
+        for removed in before.into_values() {
+            removed.notify("was removed".into());
         }
         self.bump_generation();
         begun.iter().for_each(start_in_background);

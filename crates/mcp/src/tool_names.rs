@@ -21,9 +21,9 @@ impl ToolNames {
 
     /// Assigns names to the tools of all servers. Ambiguous names are prefixed with the server.
     pub(crate) fn assign<'a>(&mut self, tools: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
-        let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
+        let mut expected_name: BTreeMap<String, usize> = BTreeMap::new();
         for (_, tool) in tools.clone() {
-            *wanted.entry(sanitize(tool)).or_default() += 1;
+            *expected_name.entry(sanitize(tool)).or_default() += 1;
         }
         for (server, tool) in tools {
             let key = (server.to_owned(), tool.to_owned());
@@ -31,7 +31,7 @@ impl ToolNames {
                 continue;
             }
             let plain = sanitize(tool);
-            let alone = wanted.get(&plain).is_none_or(|count| *count == 1);
+            let alone = expected_name.get(&plain).is_none_or(|count| *count == 1);
             let candidates = [
                 alone.then(|| plain.clone()),
                 prefixed(server, &plain),
@@ -129,8 +129,9 @@ mod tests {
             (&[], &[("s", "")], &["tool"]),
         ] {
             let named = named(taken, tools);
-            let same = named.iter().zip(expected).all(|(name, wanted)| {
-                name == wanted || (wanted.starts_with("echo_") && name.starts_with("echo_") && name.len() == 13)
+            let same = named.iter().zip(expected).all(|(name, expected_name)| {
+                name == expected_name
+                    || (expected_name.starts_with("echo_") && name.starts_with("echo_") && name.len() == 13)
             });
             assert!(same, "{named:?} {expected:?}");
         }

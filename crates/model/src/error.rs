@@ -29,6 +29,17 @@ pub enum Error {
         /// The provider's message.
         detail: String,
     },
+    /// The server rejected an optional part of the request. The model omits or replaces it from now on, so the request can
+    /// be sent again.
+    #[error("{provider} rejected a part of the request; {change} ({detail})")]
+    PartRejected {
+        /// The provider's name.
+        provider: String,
+        /// What later requests do instead.
+        change: String,
+        /// The provider's message.
+        detail: String,
+    },
     /// The reply exceeds the maximum size or duration.
     #[error("the reply from {provider} was stopped: {detail}")]
     ReplyTooLong {
@@ -174,6 +185,11 @@ impl Error {
             | Error::NotFound { .. }
             | Error::Agent { .. }
             | Error::BadRequest { .. } => Retry::Never,
+            // Each part is rejected once.
+            Error::PartRejected { .. } => Retry::UpTo {
+                times: 8,
+                after: Some(Duration::ZERO),
+            },
             Error::RateLimited { retry_after, .. } | Error::Overloaded { retry_after, .. } => Retry::UpTo {
                 times: 4,
                 after: *retry_after,
@@ -189,7 +205,7 @@ impl Error {
         }
     }
 
-    /// What the user can do about the error.
+    /// A hint for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Credentials { .. } => {
@@ -218,7 +234,9 @@ impl Error {
                 "check that the base URL is the provider's API, not a web page (`hew doctor`)"
             }
             Error::Agent { .. } => "run `hew agents test` to start it and show its output",
-            Error::BadRequest { .. } => "check the model's options in the configuration (`hew config`)",
+            Error::BadRequest { .. } | Error::PartRejected { .. } => {
+                "check the model's options in the configuration (`hew config`)"
+            }
         }
     }
 }

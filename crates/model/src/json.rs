@@ -186,7 +186,7 @@ impl JsonRepairer<'_> {
     fn string(&mut self, quote: char) -> Result<String, MalformedJson> {
         self.at += 1;
         let mut out = String::new();
-        let (mut plain, mut odd) = (false, false);
+        let (mut has_letter, mut has_invalid) = (false, false);
         loop {
             let Some(c) = self.peek() else {
                 return Err(self.error("the JSON ends inside a string"));
@@ -195,15 +195,15 @@ impl JsonRepairer<'_> {
             match c {
                 '\\' => match self.escape(&mut out, quote)? {
                     EscapeKind::Unambiguous => {}
-                    EscapeKind::Letter => plain = true,
-                    EscapeKind::Invalid => odd = true,
+                    EscapeKind::Letter => has_letter = true,
+                    EscapeKind::Invalid => has_invalid = true,
                 },
                 _ if c == quote => break,
                 _ => out.push(c),
             }
         }
         // In `\new\d` the first escape is ambiguous: a line break or part of a path.
-        match plain && odd {
+        match has_letter && has_invalid {
             true => Err(self.error("a string mixes JSON escapes with literal backslashes; double the literal ones")),
             false => Ok(out),
         }

@@ -54,7 +54,7 @@ impl Reply {
                     replay: None,
                 }),
             },
-            Chunk::Replay { of, replay } => self.seal(of, replay),
+            Chunk::Replay { of, replay } => self.add_replay(of, replay),
             Chunk::ToolStart { id, name } => {
                 self.drafts.push(DraftPart::Call {
                     id,
@@ -121,7 +121,7 @@ impl Reply {
             .find(|draft| matches!(draft, DraftPart::Call { id: own, .. } if own == id))
     }
 
-    fn seal(&mut self, of: ChunkPart, seal: ReplayData) {
+    fn add_replay(&mut self, of: ChunkPart, data: ReplayData) {
         let open = self.drafts.iter_mut().rev().find_map(|draft| match (draft, &of) {
             (DraftPart::Text { replay, .. }, ChunkPart::Text)
             | (DraftPart::Thinking { replay, .. }, ChunkPart::Thinking) => Some(replay),
@@ -129,17 +129,17 @@ impl Reply {
             (DraftPart::Text { .. } | DraftPart::Thinking { .. } | DraftPart::Call { .. }, _) => None,
         });
         match (open, of) {
-            (Some(replay @ None), _) => *replay = Some(seal),
+            (Some(replay @ None), _) => *replay = Some(data),
             // The newest part of the kind is complete, or there is none: an empty part carries the data.
             (_, ChunkPart::Text) => self.drafts.push(DraftPart::Text {
                 text: String::new(),
-                replay: Some(seal),
+                replay: Some(data),
             }),
             (_, ChunkPart::Thinking) => self.drafts.push(DraftPart::Thinking {
                 text: String::new(),
-                replay: Some(seal),
+                replay: Some(data),
             }),
-            (Some(replay), ChunkPart::Call(_)) => *replay = Some(seal),
+            (Some(replay), ChunkPart::Call(_)) => *replay = Some(data),
             (None, ChunkPart::Call(_)) => {}
         }
     }

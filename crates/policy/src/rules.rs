@@ -7,6 +7,7 @@ mod layer;
 mod path_pattern;
 mod permissions;
 mod rule;
+mod suggestions;
 
 pub use approval::{ApprovalLimit, ApprovalMode, ApprovalSettings, AutoApproval};
 pub use grant::{Grant, GrantScope, Grants, RevokeOutcome};

@@ -11,13 +11,14 @@ mod parse;
 mod programs;
 mod quote;
 mod read_only;
+mod sed;
 mod syntax_tree;
 mod targets;
 mod word;
 mod wrappers;
 
 pub use dangers::{CommandDanger, command_danger};
-pub use destruction::{DestroyedTarget, destroyed_targets};
+pub use destruction::{DestroyedTarget, deletes_folders, destroyed_targets};
 pub use parse::parse;
 pub use targets::ResolvedTarget;
 pub use word::ShellWord;

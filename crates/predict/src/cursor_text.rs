@@ -103,13 +103,13 @@ mod tests {
 
     #[test]
     fn the_text_around_the_cursor_is_found_in_prompts_of_every_format() {
-        let wanted = CursorText {
+        let expected = CursorText {
             before: "fn add(a: i32) {\n    ".into(),
             after: "\n}\n".into(),
         };
         for format in formats().iter().filter(|format| format.kind == FormatKind::Fim) {
-            let prompt = wanted.prompt(format).unwrap();
-            assert_eq!(CursorText::from_prompt(&prompt.text), wanted, "{}", format.name);
+            let prompt = expected.prompt(format).unwrap();
+            assert_eq!(CursorText::from_prompt(&prompt.text), expected, "{}", format.name);
         }
         let plain = CursorText::from_prompt("def f():");
         assert_eq!((plain.before.as_str(), plain.after.as_str()), ("def f():", ""));
@@ -121,7 +121,7 @@ mod tests {
             before: "let total = ".into(),
             after: ";\nprint(total);\n".into(),
         };
-        for (model, answer, wanted) in [
+        for (model, answer, expected) in [
             ("qwen2.5-coder", "a + b;<|endoftext|>", "a + b"),
             ("gpt", "```\nlet total = a + b;\nprint(total);\n```", "a + b"),
             ("gpt", "```\nlet sum = a + b;\nprint(total);\n```", ""),
@@ -130,7 +130,7 @@ mod tests {
             let prompt = text.prompt(format).unwrap();
             assert_eq!(
                 text.inserted(format, &prompt, (answer, AnswerEnd::Complete)),
-                wanted,
+                expected,
                 "{model}"
             );
         }

@@ -58,7 +58,8 @@ pub use slash_command::{
     CommandOwner, ExpandedCommand, SlashCommand, SlashCommandKind, SlashInvocation, parse_invocation,
 };
 pub use small_models::{
-    ProjectFiles, edit_of_only_file, failed_calls_message, shown_files_note, small_model_tools, unnamed_code_message,
+    ProjectFiles, edits_of_only_file, failed_calls_message, repeats_task, shown_files_note, small_model_tools,
+    unnamed_code_message,
 };
 pub use subtask::{SubtaskKind, notification_message, subtask_section};
 pub use system_prompt::{
@@ -67,6 +68,6 @@ pub use system_prompt::{
 };
 pub use text_calls::{
     AMBIGUOUS_CALL, CallGrammar, CallPlacement, CallProtocol, TextCallParser, WrittenCall, WrittenChanges,
-    empty_reply_message, resembles_call, unusable_call_message, written_calls, written_changes,
+    direct_call_id, empty_reply_message, resembles_call, unusable_call_message, written_calls, written_changes,
 };
 pub use title::{clean_title, plain_title, title_request};

@@ -145,7 +145,7 @@ impl DeliveredNotes {
     }
 }
 
-/// Returns a short text that the user wants after each prompt.
+/// Returns a short text that the user requested after each prompt.
 pub fn reminder_note(text: &str) -> Option<String> {
     let (kept, _) = truncate_lines(text.trim(), 2_000);
     (!kept.is_empty()).then(|| format!("<reminder>\n{kept}\n</reminder>"))
@@ -221,8 +221,8 @@ mod tests {
             delivered(&[&first, &changed]).rules_note(&rules("Use spaces."), None),
             None
         );
-        let gone = known.removed_note("a/AGENTS.md", None).unwrap();
-        let known = delivered(&[&first, &gone]);
+        let removed = known.removed_note("a/AGENTS.md", None).unwrap();
+        let known = delivered(&[&first, &removed]);
         assert_eq!(known.removed_note("a/AGENTS.md", None), None);
         assert_eq!(
             known.rules_note(&rules("Use tabs."), None).as_deref(),

@@ -88,6 +88,9 @@ pub enum ChangeChannel {
 pub trait PanelSource: Send + Sync {
     /// Returns the open panels in a stable order.
     fn panels(&self) -> Vec<Arc<dyn Panel>>;
+
+    /// Sets how many older parts of the conversation are replaced by history panels.
+    fn set_history_parts(&self, _parts: usize) {}
 }
 
 /// Provides no panels.

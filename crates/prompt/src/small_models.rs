@@ -3,8 +3,8 @@
 //! Small models copy examples from schemas, call tools that find other tools, and lose track of long prompts. All tools can
 //! still be called by name.
 
-use crate::system_prompt::quote::quote_rules;
-use crate::text_calls::{WrittenCall, is_path};
+use crate::system_prompt::quote::{MAX_RULES_FILE_BYTES, quote_rules};
+use crate::text_calls::{WrittenCall, edit_of_file, is_path, quoted_lines};
 use crate::{CallProtocol, PromptEnvironment, RulesFile, SystemPrompt, SystemPromptInput};
 use model::{Message, ToolSpec};
 use serde_json::Value;
@@ -51,7 +51,14 @@ pub fn small_model_tools(tools: &Arc<[ToolSpec]>, is_listed: impl Fn(&str) -> bo
 
 fn simplified(tool: &ToolSpec) -> ToolSpec {
     let mut tool = tool.clone();
-    let required = tool.input_schema["required"].as_array().cloned().unwrap_or_default();
+    let is_replacement = tool.input_schema["properties"].get("old_text").is_some();
+    let required = match is_replacement {
+        true => vec!["path".into(), "old_text".into(), "new_text".into()],
+        false => tool.input_schema["required"].as_array().cloned().unwrap_or_default(),
+    };
+    if is_replacement && let Some(schema) = tool.input_schema.as_object_mut() {
+        schema.insert("required".into(), required.clone().into());
+    }
     if let Some(properties) = tool.input_schema.get_mut("properties").and_then(Value::as_object_mut)
         && !required.is_empty()
     {
@@ -69,9 +76,53 @@ pub struct ProjectFiles {
     pub others: Vec<String>,
 }
 
-/// The edit for code without a path: the whole content of the only file that the task names, or of the only file of the project.
-/// `None` if there are several, or if the code is only a part of the file.
-pub fn edit_of_only_file(content: &str, shown: &ProjectFiles, task: &str) -> Option<WrittenCall> {
+/// The edits for code blocks without a path: the whole content or an edit of the only file that the task names, or of the only
+/// file of the project. None if there are several, or if the code is only a part of the file.
+pub fn edits_of_only_file(blocks: &[String], shown: &ProjectFiles, task: &str) -> Vec<WrittenCall> {
+    let defining = || match blocks {
+        [content] => only_quoted_file(shown, content).or_else(|| only_defining_file(shown, content)),
+        _ => None,
+    };
+    let Some(path) = only_file(shown, task).or_else(defining) else {
+        return Vec::new();
+    };
+    let edits: Vec<WrittenCall> = blocks.iter().filter_map(|block| edit_of_file(path, block)).collect();
+    match blocks {
+        [content] if edits.is_empty() => whole_file(path, content, shown).into_iter().collect(),
+        _ => edits,
+    }
+}
+
+/// The only shown file with all lines that an edit quotes.
+fn only_quoted_file<'a>(shown: &'a ProjectFiles, edit: &str) -> Option<&'a str> {
+    let quoted = quoted_lines(edit);
+    let has_all = |text: &str| {
+        quoted
+            .iter()
+            .all(|line| text.lines().any(|other| other.trim() == line.trim()))
+    };
+    let mut found = shown.files.iter().filter(|(_, text)| has_all(text));
+    let first = found.next().filter(|_| !quoted.is_empty() && found.next().is_none());
+    first.map(|(path, _)| path.as_str())
+}
+
+/// The shown file with all of its definitions in `content`, if there is exactly one.
+fn only_defining_file<'a>(shown: &'a ProjectFiles, content: &str) -> Option<&'a str> {
+    let is_new_version = |old: &str| has_definitions(old) && keeps_definitions(old, content);
+    let mut found = shown.files.iter().filter(|(_, text)| is_new_version(text));
+    found
+        .next()
+        .filter(|_| found.next().is_none())
+        .map(|(path, _)| path.as_str())
+}
+
+/// Whether a reply is the task of a prompt.
+pub fn repeats_task(reply: &str, prompt: &str) -> bool {
+    let task = |text: &str| text.rsplit("The task:").next().unwrap_or(text).trim().to_owned();
+    !task(prompt).is_empty() && task(reply) == task(prompt)
+}
+
+fn only_file<'a>(shown: &'a ProjectFiles, task: &'a str) -> Option<&'a str> {
     // The task follows the files.
     let task = task.rsplit("\nThe task:").next().unwrap_or(task);
     let words = task.split(|letter: char| letter.is_whitespace() || "`'\"(),:;".contains(letter));
@@ -81,11 +132,14 @@ pub fn edit_of_only_file(content: &str, shown: &ProjectFiles, task: &str) -> Opt
         .collect();
     named.sort_unstable();
     named.dedup();
-    let path = match (&named[..], &shown.files[..]) {
-        ([only], _) => *only,
-        ([], [(only, _)]) if shown.others.is_empty() => only.as_str(),
-        _ => return None,
-    };
+    match (&named[..], &shown.files[..]) {
+        ([only], _) => Some(*only),
+        ([], [(only, _)]) if shown.others.is_empty() => Some(only.as_str()),
+        _ => None,
+    }
+}
+
+fn whole_file(path: &str, content: &str, shown: &ProjectFiles) -> Option<WrittenCall> {
     let old = shown
         .files
         .iter()
@@ -101,6 +155,16 @@ pub fn edit_of_only_file(content: &str, shown: &ProjectFiles, task: &str) -> Opt
 
 /// Whether a new version of a file contains the names of all definitions of the old one.
 fn keeps_definitions(old: &str, new: &str) -> bool {
+    let new = words(new);
+    defined_names(old).iter().all(|name| new.contains(name))
+}
+
+fn has_definitions(text: &str) -> bool {
+    !defined_names(text).is_empty()
+}
+
+/// The words after keywords of definitions.
+fn defined_names(text: &str) -> Vec<String> {
     const KEYWORDS: [&str; 9] = [
         "def",
         "class",
@@ -112,13 +176,14 @@ fn keeps_definitions(old: &str, new: &str) -> bool {
         "TABLE",
         "module.exports",
     ];
-    let words = |text: &str| -> Vec<String> {
-        let words = text.split(|letter: char| !letter.is_alphanumeric() && !"_.".contains(letter));
-        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
-    let (old, new) = (words(old), words(new));
-    let mut defined = old.windows(2).filter(|pair| KEYWORDS.contains(&pair[0].as_str()));
-    defined.all(|pair| new.contains(&pair[1]))
+    let words = words(text);
+    let defined = words.windows(2).filter(|pair| KEYWORDS.contains(&pair[0].as_str()));
+    defined.map(|pair| pair[1].clone()).collect()
+}
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && !"_.".contains(letter));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// The note with the files of a project, in the form in which a small model writes files. `None` without files.
@@ -177,7 +242,7 @@ pub(crate) fn small_model_prompt(facts: &PromptEnvironment, input: &SystemPrompt
     }
     let mut rendered = SystemPrompt::default();
     let rules: Vec<RulesFile> = facts.rules.iter().chain(&facts.mode_rules).cloned().collect();
-    let rules = crate::budget::cut_middle(&quote_rules(&rules), MAX_RULES);
+    let rules = crate::budget::cut_middle(&quote_rules(&rules, MAX_RULES_FILE_BYTES), MAX_RULES);
     for (name, text) in [("small", text), ("instructions", rules)] {
         if !text.is_empty() {
             rendered.push_block(name, text);

@@ -212,7 +212,8 @@ fn whole_override(facts: &PromptEnvironment, input: &SystemPromptInput<'_>, whol
     }
     let mut rendered = SystemPrompt::default();
     let rules: Vec<RulesFile> = facts.rules.iter().chain(&facts.mode_rules).cloned().collect();
-    for (name, text) in [("whole", body), ("instructions", quote::quote_rules(&rules))] {
+    let limit = quote::rules_file_limit(rules.iter(), input.model.limits.window);
+    for (name, text) in [("whole", body), ("instructions", quote::quote_rules(&rules, limit))] {
         if !text.is_empty() {
             rendered.push_block(name, text);
         }

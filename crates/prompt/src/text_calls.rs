@@ -21,10 +21,10 @@ pub use written::{CallPlacement, WrittenCall, resembles_call, written_calls};
 pub use written_edits::{WrittenChanges, written_changes};
 
 pub(crate) use catalogue::tool_catalogue;
-pub(crate) use render::with_text_calls;
-pub(crate) use written_edits::is_path;
+pub(crate) use render::{with_direct_calls, with_text_calls};
+pub(crate) use written_edits::{edit_of_file, is_path, quoted_lines};
 
-use model::{Info, Message};
+use model::{CallId, Info, Message};
 
 /// Marks replay data that reproduces a reply as the model wrote it.
 const WIRE: &str = "xml";
@@ -52,6 +52,20 @@ pub fn unusable_call_message() -> Message {
 pub fn empty_reply_message() -> Message {
     Message::user("Your last reply was empty. Call a tool to continue with the task, or give your final answer.")
 }
+
+/// The id of the `n`th change or command that a small model wrote directly in the reply to a request.
+pub fn direct_call_id(request: &str, n: usize) -> CallId {
+    CallId::from(format!("{request}{DIRECT}{n}"))
+}
+
+/// Whether a call is a change or a command that a small model wrote directly in its reply.
+pub(crate) fn is_direct_call(id: &CallId) -> bool {
+    let number = id.as_str().rsplit_once(DIRECT).map(|(_, number)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// Separates the request from the number in the id of a direct call.
+const DIRECT: &str = "-direct";
 
 /// Returns the tool if a user text is the result of a call.
 pub(crate) fn result_of(text: &str) -> Option<&str> {

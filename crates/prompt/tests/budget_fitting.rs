@@ -87,22 +87,22 @@ fn conversation(steps: &[Step]) -> Vec<Arc<Item>> {
                 elision: None,
             })),
             Step::Calls(calls) => {
-                let id = |place: usize| CallId::from(format!("c{number}_{place}"));
-                let parts = calls.iter().enumerate().map(|(place, (input, _))| Part::ToolCall {
-                    id: id(place),
+                let id = |index: usize| CallId::from(format!("c{number}_{index}"));
+                let parts = calls.iter().enumerate().map(|(index, (input, _))| Part::ToolCall {
+                    id: id(index),
                     name: "terminal".into(),
                     input: json!({"command": words(*input)}),
                     malformed: None,
                     replay: None,
                 });
                 items.push(reply(parts.collect()));
-                for (place, bytes) in calls
+                for (index, bytes) in calls
                     .iter()
                     .enumerate()
-                    .filter_map(|(place, (_, bytes))| Some((place, (*bytes)?)))
+                    .filter_map(|(index, (_, bytes))| Some((index, (*bytes)?)))
                 {
                     let part = Part::ToolResult {
-                        id: id(place),
+                        id: id(index),
                         name: "terminal".into(),
                         content: vec![Block::text(words(bytes))],
                         outcome: ToolOutcome::Ok,
@@ -112,7 +112,7 @@ fn conversation(steps: &[Step]) -> Vec<Arc<Item>> {
                             role: Role::User,
                             parts: vec![part],
                         }),
-                        call: id(place),
+                        call: id(index),
                         tool: "terminal".into(),
                         title: "t".into(),
                         summary: None,
@@ -149,7 +149,7 @@ fn is_well_formed(request: &Request) -> Result<(), String> {
                     open.push(id.clone());
                 }
                 Part::ToolResult { id, .. } => match open.iter().position(|call| call == id) {
-                    Some(place) => drop(open.remove(place)),
+                    Some(index) => drop(open.remove(index)),
                     None => return Err(format!("{id} answers nothing")),
                 },
                 Part::Text { .. } | Part::Thinking { .. } | Part::Media(_)
@@ -221,8 +221,8 @@ proptest! {
         }
         let request = assemble(&frame, &items, &mut LayoutCache::default()).request;
         let text: String = request.messages.iter().map(|message| format!("{:?}", message.parts)).collect();
-        for (place, bytes) in sizes.iter().enumerate() {
-            let id = format!("c{}_{place}", before.len());
+        for (index, bytes) in sizes.iter().enumerate() {
+            let id = format!("c{}_{index}", before.len());
             prop_assert!(text.contains(&id), "{id} of {bytes} bytes is missing");
         }
         let shown = text.matches("let x = call(1)").count() as u64;

@@ -1,12 +1,13 @@
 //! A model served over HTTP.
 
+use crate::adaptation::{Rejection, Rendering};
 use crate::aws::{AwsAuth, SigV4Request, sign};
 use crate::error::Error as SettingsError;
 use crate::error_mapping;
 use crate::google::{GoogleAuth, TokenCache, fetch_token};
 use crate::http::{HttpResponse, RequestBody, ResponseBody, USER_AGENT, is_loopback, parse_url, with_address};
 use crate::presets::{Hosting, presets};
-use crate::recorded_body::{BodySettings, body_digest};
+use crate::recorded_body::body_digest;
 use crate::reply_stream::{ByteStream, ReplyLimits, ReplyStream};
 use crate::settings::{ProviderSettings, Secret};
 use crate::sign_in::{RequestToken, TokenSource};
@@ -58,8 +59,8 @@ struct HttpModelInner {
     is_vendors_own: bool,
     headers: HeaderMap,
     caches: Mutex<Vec<(Option<Arc<str>>, WireCache)>>,
-    /// What determines the body of a request, as JSON.
-    body_settings: Arc<str>,
+    /// What determines the body of a request.
+    rendering: Mutex<Arc<Rendering>>,
     token: TokenCache,
     /// The last token of a user who signed in, to redact it.
     bearer: Mutex<Option<Secret>>,
@@ -71,9 +72,8 @@ impl HttpModelInner {
         let text = format!("{}{}", base.trim_end_matches('/'), wire::path(&info, &settings));
         let url = parse_url(&settings, &text)?;
         let headers = headers(&settings, &url)?;
-        let body_settings = serde_json::to_string(&BodySettings::of(&info, &settings)).unwrap_or_default();
         Ok(HttpModelInner {
-            body_settings: body_settings.into(),
+            rendering: Mutex::new(Arc::new(Rendering::new(info.clone(), settings.clone()))),
             info,
             settings,
             is_vendors_own: is_vendor_host(&url),
@@ -86,7 +86,9 @@ impl HttpModelInner {
     }
 
     async fn send(&self, request: Request) -> Result<Stream, Error> {
-        let (body, leading) = self.render(&request);
+        let rendering = self.rendering();
+        let (body, leading) = self.render(&request, &rendering);
+        let sent = body.clone();
         let mut headers = self.headers.clone();
         self.add_betas(&mut headers, &request);
         self.authenticate(&mut headers, &body).await?;
@@ -95,14 +97,42 @@ impl HttpModelInner {
             trace.record(limit);
         }
         let response = match &self.settings.token_source {
-            None => self.post(&self.url, headers, body, &trace).await?,
-            Some(source) => self.post_signed_in(source.as_ref(), headers, body, &trace).await?,
+            None => self.post(&self.url, headers, body, &rendering, &trace).await?,
+            Some(source) => {
+                self.post_signed_in(source.as_ref(), headers, body, &rendering, &trace)
+                    .await?
+            }
         };
         let known_limit = Some(self.info.limits.output).filter(|limit| *limit > 0);
         let limits = ReplyLimits::new(request.max_output.map(u64::from).or(known_limit));
-        self.read(response, leading, limits, trace)
-            .await
-            .map_err(|error| self.redact_secrets(error))
+        let reply = self.read(response, leading, limits, trace).await;
+        reply.map_err(|(error, field)| self.redact_secrets(self.adapt(error, field, &sent)))
+    }
+
+    fn rendering(&self) -> Arc<Rendering> {
+        Arc::clone(&self.rendering.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes later requests if the server rejected an optional part of this one. `field` is the part that it names.
+    fn adapt(&self, error: Error, field: Option<String>, body: &[Bytes]) -> Error {
+        let Some(rejection) = Rejection::of(&error, field) else {
+            return error;
+        };
+        let (provider, detail) = (self.settings.provider.clone(), error_mapping::detail(&error));
+        let mut rendering = self.rendering.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((adapted, change)) = rendering.without(&body.concat(), &rejection) else {
+            return match rendering.rejects_tool_roles(&rejection) {
+                true => Error::ToolsUnsupported { provider, detail },
+                false => error,
+            };
+        };
+        *rendering = Arc::new(adapted);
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Error::PartRejected {
+            provider,
+            change,
+            detail,
+        }
     }
 
     async fn post(
@@ -110,6 +140,7 @@ impl HttpModelInner {
         url: &Url,
         headers: HeaderMap,
         body: Vec<Bytes>,
+        rendering: &Rendering,
         trace: &WireTrace,
     ) -> Result<HttpResponse, Error> {
         let mut post = http::Request::new(RequestBody::new(body.clone()));
@@ -124,7 +155,7 @@ impl HttpModelInner {
             // While the request is under way: it must not wait for this.
             trace.set_body(
                 body_digest(body.iter().map(|piece| &**piece)),
-                Arc::clone(&self.body_settings),
+                Arc::clone(&rendering.json),
             );
             match first {
                 Poll::Ready(response) => response,
@@ -145,6 +176,7 @@ impl HttpModelInner {
         source: &dyn TokenSource,
         headers: HeaderMap,
         body: Vec<Bytes>,
+        rendering: &Rendering,
         trace: &WireTrace,
     ) -> Result<HttpResponse, Error> {
         let mut rejected = None;
@@ -163,7 +195,13 @@ impl HttpModelInner {
             });
             let assigned = assigned.transpose()?;
             let response = self
-                .post(assigned.as_ref().unwrap_or(&self.url), headers, body.clone(), trace)
+                .post(
+                    assigned.as_ref().unwrap_or(&self.url),
+                    headers,
+                    body.clone(),
+                    rendering,
+                    trace,
+                )
                 .await?;
             if response.head.status.as_u16() != 401 || rejected.is_some() {
                 return Ok(response);
@@ -173,7 +211,7 @@ impl HttpModelInner {
     }
 
     /// The body, and the chunks to emit before the reply.
-    fn render(&self, request: &Request) -> (Vec<Bytes>, Vec<Chunk>) {
+    fn render(&self, request: &Request, rendering: &Rendering) -> (Vec<Bytes>, Vec<Chunk>) {
         let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
         let mut notices = Vec::new();
         match caches.iter().position(|(name, _)| *name == request.affinity) {
@@ -183,7 +221,8 @@ impl HttpModelInner {
                 caches.truncate(MAX_CONVERSATIONS);
             }
         }
-        let body = wire::body(request, &self.info, &self.settings, &mut caches[0].1, &mut notices);
+        let Rendering { info, settings, .. } = rendering;
+        let body = wire::body(request, info, settings, &mut caches[0].1, &mut notices);
         // Vendors count tokens themselves; the prompt size matters only for other servers.
         let sent = (!self.is_vendors_own).then(|| Chunk::PromptSize(caches[0].1.prompt_size()));
         (
@@ -272,14 +311,14 @@ impl HttpModelInner {
         Ok(value)
     }
 
-    /// Distinguishes replies from other responses.
+    /// Distinguishes replies from other responses. An error has the field of the request that it names.
     async fn read(
         &self,
         response: HttpResponse,
         leading: Vec<Chunk>,
         limits: ReplyLimits,
         trace: WireTrace,
-    ) -> Result<Stream, Error> {
+    ) -> Result<Stream, (Error, Option<String>)> {
         let provider = &self.settings.provider;
         let HttpResponse { head, body } = response;
         let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -290,12 +329,8 @@ impl HttpModelInner {
             if head.status.as_u16() == 401 {
                 self.token.clear();
             }
-            return Err(error_mapping::from_response(
-                provider,
-                head.status.as_u16(),
-                &head.headers,
-                &body,
-            ));
+            let error = error_mapping::from_response(provider, head.status.as_u16(), &head.headers, &body);
+            return Err((error, error_mapping::named_field(&body)));
         }
         let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or("");
         let kind = kind.trim().to_ascii_lowercase();
@@ -314,11 +349,13 @@ impl HttpModelInner {
         leading: Vec<Chunk>,
         limits: ReplyLimits,
         trace: WireTrace,
-    ) -> Result<Stream, Error> {
+    ) -> Result<Stream, (Error, Option<String>)> {
         let provider = &self.settings.provider;
         let first = match tokio::time::timeout(self.settings.stall_timeout, rest.next()).await {
-            Ok(first) => first.transpose().map_err(|error| self.connection_error(error))?,
-            Err(_) => return Err(self.stalled()),
+            Ok(first) => first
+                .transpose()
+                .map_err(|error| (self.connection_error(error), None))?,
+            Err(_) => return Err((self.stalled(), None)),
         };
         let first = first.unwrap_or_default();
         if [&b"data:"[..], b"event:", b":", b"id:", b"retry:"]
@@ -336,13 +373,11 @@ impl HttpModelInner {
         let is_error = json.get("error").is_some_and(|error| !error.is_null())
             || json.get("message").is_some_and(serde_json::Value::is_string);
         if is_error {
-            return Err(error_mapping::from_stream_body(provider, &text));
+            let error = error_mapping::from_stream_body(provider, &text);
+            return Err((error, error_mapping::named_field(&body)));
         }
-        Err(error_mapping::invalid_response(
-            provider,
-            &format!("{kind} instead of an event stream"),
-            &text,
-        ))
+        let what = format!("{kind} instead of an event stream");
+        Err((error_mapping::invalid_response(provider, &what, &text), None))
     }
 
     fn reply_stream(&self, bytes: ByteStream, leading: Vec<Chunk>, limits: ReplyLimits, trace: WireTrace) -> Stream {

@@ -46,7 +46,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about the error.
+    /// A hint for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Address { .. } => "addresses look like https://host/path; see `hew config`",

@@ -74,11 +74,22 @@ pub(crate) fn invalid_response(provider: &str, what: &str, excerpt: &str) -> Err
     }
 }
 
+/// The vendor's message of an error that is about the request.
+pub(crate) fn detail(error: &Error) -> String {
+    match error {
+        Error::BadRequest { detail, .. } | Error::Server { detail, .. } | Error::NotFound { detail, .. } => {
+            detail.clone()
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Removes a secret from an error's message, in case the provider repeated it.
 pub(crate) fn redact(error: &mut Error, secret: &str) {
     let (Error::Credentials { detail, .. }
     | Error::ContextOverflow { detail, .. }
     | Error::ToolsUnsupported { detail, .. }
+    | Error::PartRejected { detail, .. }
     | Error::ReplyTooLong { detail, .. }
     | Error::ContentFiltered { detail, .. }
     | Error::RateLimited { detail, .. }
@@ -424,6 +435,13 @@ fn rejected_field(body: &Value) -> Option<String> {
     let param = body.pointer("/error/param").or_else(|| body.get("param"));
     let field = param.or_else(|| body.pointer("/detail/0/loc/1"))?;
     field.as_str().map(str::to_owned)
+}
+
+/// The field of the request that the body of an error names.
+pub(crate) fn named_field(body: &[u8]) -> Option<String> {
+    serde_json::from_slice(body)
+        .ok()
+        .and_then(|body: Value| rejected_field(&body))
 }
 
 /// The title of an HTML page, for proxies that respond with pages.

@@ -3,10 +3,12 @@
 //! [`connect`] creates a [`model::Model`] from [`ProviderSettings`]. A wire (see [`model::Wire`]) renders requests and
 //! parses events; the transport is the same for all. Presets hold the addresses and quirks of named providers.
 
+mod adaptation;
 mod aws;
 mod client;
 mod completion;
 pub mod discover;
+mod embedding;
 mod environment;
 mod error;
 mod error_mapping;
@@ -27,6 +29,7 @@ mod wire_cache;
 pub use aws::{AwsAuth, AwsKeys, AwsOptions, AwsSettings};
 pub use client::connect;
 pub use completion::{CompletionAnswer, CompletionModel, CompletionRequest};
+pub use embedding::{EmbeddingModel, EmbeddingPurpose};
 pub use environment::ProviderEnvironment;
 pub use error::Error;
 pub use google::{GoogleAuth, GoogleOptions, GoogleSettings};

@@ -3,7 +3,7 @@
 mod key_pages;
 mod table;
 
-pub use key_pages::key_page;
+pub use key_pages::{address_example, key_page};
 
 use crate::settings::ProviderSettings;
 use model::Wire;
@@ -85,6 +85,8 @@ pub struct Quirks {
     pub limit_output: bool,
     /// How usage figures are requested.
     pub usage: UsageRequest,
+    /// The role of the system prompt.
+    pub system_role: SystemRole,
     /// How the reasoning effort is sent.
     pub effort: EffortStyle,
     /// How earlier reasoning is sent back.
@@ -122,6 +124,7 @@ impl Quirks {
         max_tokens: MaxTokensField::MaxCompletionTokens,
         limit_output: false,
         usage: UsageRequest::StreamOptions,
+        system_role: SystemRole::System,
         effort: EffortStyle::Openai,
         thinking: ThinkingReplay::Never,
         think_tags: false,
@@ -207,6 +210,16 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
     /// `max_tokens`.
     MaxTokens,
+}
+
+/// The role of the system prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SystemRole {
+    /// `system`.
+    System,
+    /// `user`, followed by a short reply: the model's template has no system messages.
+    User,
 }
 
 /// How usage figures are requested.

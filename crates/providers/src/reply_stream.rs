@@ -18,8 +18,8 @@ use tokio::time::{Instant, Sleep};
 /// How long the connection of a complete reply may take to end, so that it can be reused.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The maximum number of reads before chunks are delivered, or other tasks run.
-const MAX_BATCH: usize = 1024;
+/// The maximum number of bytes before chunks are delivered and other tasks run, such as the one that waits for signals.
+const MAX_BATCH: usize = 64 << 10;
 
 /// The limits of a reply. They are far above those of any model, so that only a server that never ends a reply reaches
 /// them.
@@ -42,6 +42,8 @@ impl ReplyLimits {
     const BYTES_PER_TOKEN: usize = 16;
     /// The framing of a token is at most this many times as long as the token.
     const FRAMING: usize = 64;
+    /// What is not content: signatures, comments and events without effect, besides the framing.
+    const MAX_OVERHEAD: usize = 32 << 20;
     const MAX_CALLS: usize = 256;
     const MAX_DURATION: Duration = Duration::from_secs(60 * 60);
 
@@ -86,6 +88,8 @@ pub(crate) struct ReplyStream {
     calls: usize,
     /// All bytes so far.
     received: usize,
+    /// The bytes since other tasks ran.
+    unyielded: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +136,7 @@ impl ReplyStream {
             content: 0,
             calls: 0,
             received: 0,
+            unyielded: 0,
         }
     }
 
@@ -171,8 +176,8 @@ impl ReplyStream {
             format!("it is longer than {} KB", content >> 10)
         } else if self.calls > calls {
             format!("it contains more than {calls} tool calls")
-        } else if self.received > bytes {
-            format!("it is longer than {} MB", bytes >> 20)
+        } else if self.received > bytes.min(self.allowed_bytes()) {
+            format!("it is longer than {} MB", self.received >> 20)
         } else if self.started.elapsed() > duration {
             format!("it took longer than {} minutes", duration.as_secs() / 60)
         } else {
@@ -182,8 +187,14 @@ impl ReplyStream {
         Err(Error::ReplyTooLong { provider, detail })
     }
 
+    /// The maximum of all bytes for the content so far; single characters have the longest framing.
+    fn allowed_bytes(&self) -> usize {
+        ReplyLimits::MAX_OVERHEAD + self.content * ReplyLimits::FRAMING * ReplyLimits::BYTES_PER_TOKEN
+    }
+
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.received += bytes.len();
+        self.unyielded += bytes.len();
         self.check_limits()?;
         let invalid = |what: String| error_mapping::invalid_response(&self.provider, &what, "");
         match &mut self.framing {
@@ -275,7 +286,7 @@ impl ReplyStream {
     /// Reads everything available, until there are chunks to deliver and no more bytes to read.
     fn poll_bytes(&mut self, cx: &mut Context<'_>) {
         let mut pieces = 0;
-        while self.state != StreamState::Ended && pieces < MAX_BATCH {
+        while self.state != StreamState::Ended && self.unyielded < MAX_BATCH {
             pieces += 1;
             match self.bytes.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(bytes))) => {
@@ -295,6 +306,7 @@ impl ReplyStream {
                     Err(error) => self.fail(error),
                 },
                 Poll::Pending => {
+                    self.unyielded = 0;
                     if pieces > 1 {
                         self.last_received = Instant::now();
                     }
@@ -307,10 +319,6 @@ impl ReplyStream {
             }
         }
         self.last_received = Instant::now();
-        if self.ready.is_empty() && self.state != StreamState::Ended {
-            // Other tasks run before the next read.
-            cx.waker().wake_by_ref();
-        }
     }
 
     /// Fails the stream after the stall timeout.
@@ -367,8 +375,16 @@ impl Stream for ReplyStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
+        if this.unyielded >= MAX_BATCH {
+            this.unyielded = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if this.ready.is_empty() {
             this.poll_bytes(cx);
+        }
+        if this.ready.is_empty() && this.unyielded >= MAX_BATCH && this.state != StreamState::Ended {
+            cx.waker().wake_by_ref();
         }
         match this.ready.pop_front() {
             Some(chunk) => Poll::Ready(Some(Ok(chunk))),

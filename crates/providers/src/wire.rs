@@ -261,14 +261,14 @@ mod tests {
     fn options_merge_deeply_and_the_call_takes_precedence() {
         let mut settings = ProviderSettings::new("p", Wire::OpenaiChat, "http://127.0.0.1");
         let mut info = crate::tests::info(Wire::OpenaiChat, "m");
-        info.options = map(json!({"a": 1, "deep": {"x": 1, "y": 1, "z": 1}, "gone": true}));
+        info.options = map(json!({"a": 1, "deep": {"x": 1, "y": 1, "z": 1}, "removed": true}));
         settings.options = map(json!({"b": 2, "deep": {"y": 2}}));
-        settings.model_options = map(json!({"deep": {"z": {"w": 3}}, "gone": null}));
+        settings.model_options = map(json!({"deep": {"z": {"w": 3}}, "removed": null}));
         let request = Request {
             options: map(json!({"a": 4, "deep": {"z": {"v": 4}}, "new": {"kept": 1, "dropped": null}})),
             ..Request::default()
         };
-        let mut body = map(json!({"gone": 1, "own": true, "deep": {"q": 0}}));
+        let mut body = map(json!({"removed": 1, "own": true, "deep": {"q": 0}}));
         merge(&mut body, &options(&request, &info, &settings));
         assert_eq!(
             Value::Object(body),

@@ -50,12 +50,12 @@ pub(crate) struct MessageSpan<'a> {
 impl<'a> MessageSpan<'a> {
     /// The messages with content, with their indices and forms.
     pub(crate) fn non_empty(&self) -> impl Iterator<Item = (usize, &'a Arc<Message>, &'a Bytes)> {
-        let places = self.from..;
+        let indices = self.from..;
         let pairs = self.messages.iter().zip(self.forms);
-        places
+        indices
             .zip(pairs)
             .filter(|(_, (_, form))| !form.is_empty())
-            .map(|(place, (message, form))| (place, message, form))
+            .map(|(index, (message, form))| (index, message, form))
     }
 }
 
@@ -76,7 +76,7 @@ impl WireCache {
     ) {
         // Breakpoints move with every request, so only turns before them are settled.
         let marked = marks.iter().filter_map(|mark| match mark {
-            Breakpoint::Message(place) => Some(*place),
+            Breakpoint::Message(index) => Some(*index),
             Breakpoint::Tools | Breakpoint::System(_) => None,
         });
         let limit = marked.min().unwrap_or(usize::MAX);
@@ -178,12 +178,12 @@ impl WireCache {
     /// before and after that point are never merged. The forms start at the message with index `first`.
     fn next_end(&self, first: usize) -> Option<usize> {
         let mut role = None;
-        for place in self.settled..self.messages.len() {
-            if self.forms[place - first].is_empty() {
+        for index in self.settled..self.messages.len() {
+            if self.forms[index - first].is_empty() {
                 continue;
             }
-            match (role, self.messages[place].role) {
-                (Some(Role::User), Role::Assistant) => return Some(place),
+            match (role, self.messages[index].role) {
+                (Some(Role::User), Role::Assistant) => return Some(index),
                 (_, next) => role = Some(next),
             }
         }
@@ -331,7 +331,7 @@ mod tests {
         settings.quirks.bridge_tools = bridges;
         let before_last = messages.iter().rposition(|message| message.role == Role::Assistant);
         let marks = [
-            before_last.and_then(|place| place.checked_sub(1)),
+            before_last.and_then(|index| index.checked_sub(1)),
             messages.len().checked_sub(1),
         ];
         let request = Request {

@@ -14,7 +14,7 @@ const STOP: &str = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 #[tokio::test]
 async fn a_connection_closed_by_the_server_is_reopened() {
     let (listener, address) = listen().await;
-    let (gone, mut closed) = tokio::sync::mpsc::channel(1);
+    let (close, mut closed) = tokio::sync::mpsc::channel(1);
     let server = tokio::spawn(async move {
         for _ in 0..3 {
             let mut stream = accept(&listener).await;
@@ -22,7 +22,7 @@ async fn a_connection_closed_by_the_server_is_reopened() {
             answer(&mut stream).await;
             // The server closes the connection without announcing it.
             drop(stream);
-            gone.send(()).await.expect("a receiver");
+            close.send(()).await.expect("a receiver");
         }
     });
     let model = connect(&format!("http://{address}"), None);
@@ -130,7 +130,9 @@ async fn a_tunnel_is_opened_before_secrets_are_sent() {
     });
     // Without a scheme, as users write it.
     let model = connect("https://api.example.invalid", Some(&format!("me:secret@{address}")));
-    let error = ask(&model).await.expect_err("the server is gone before it has greeted");
+    let error = ask(&model)
+        .await
+        .expect_err("the server closed the connection before the handshake");
     assert!(matches!(error, Error::Connection { .. }), "{error:?}");
     let (head, first) = server.await.expect("the server ends");
     assert_eq!(head[0], "CONNECT api.example.invalid:443 HTTP/1.1");

@@ -27,7 +27,7 @@ type Right = Box<dyn Fn(&Error) -> bool>;
 
 /// The result of a request.
 #[derive(Debug)]
-struct Went {
+struct ModelRun {
     reply: Reply,
     error: Option<Error>,
 }
@@ -87,13 +87,13 @@ async fn errors_before_the_stream_are_classified_on_every_wire() {
     ];
     for wire in WIRES {
         for (fault, is_right) in &cases {
-            let went = ask(wire, fault).await;
-            let error = went
+            let run = ask(wire, fault).await;
+            let error = run
                 .error
                 .as_ref()
-                .unwrap_or_else(|| panic!("{wire:?} bore {fault:?}: {went:?}"));
+                .unwrap_or_else(|| panic!("{wire:?} succeeded despite {fault:?}: {run:?}"));
             assert!(is_right(error), "{wire:?} {fault:?}: {error:?}");
-            assert!(went.reply.is_empty(), "{wire:?} {fault:?}: {went:?}");
+            assert!(run.reply.is_empty(), "{wire:?} {fault:?}: {run:?}");
         }
     }
 }
@@ -144,14 +144,14 @@ async fn errors_within_the_stream_come_after_the_chunks_that_arrived() {
     ];
     for wire in WIRES {
         for (fault, is_right) in &cases {
-            let went = ask(wire, fault).await;
-            let error = went
+            let run = ask(wire, fault).await;
+            let error = run
                 .error
                 .as_ref()
-                .unwrap_or_else(|| panic!("{wire:?} bore {fault:?}: {went:?}"));
+                .unwrap_or_else(|| panic!("{wire:?} succeeded despite {fault:?}: {run:?}"));
             assert!(is_right(error), "{wire:?} {fault:?}: {error:?}");
-            assert_eq!(went.reply.stop, None, "{wire:?} {fault:?}");
-            let text = went.reply.into_message().text();
+            assert_eq!(run.reply.stop, None, "{wire:?} {fault:?}");
+            let text = run.reply.into_message().text();
             assert!(TEXT.starts_with(&text), "{wire:?} {fault:?}: {text:?}");
             if matches!(
                 fault,
@@ -181,18 +181,18 @@ async fn protocol_deviations_are_tolerated() {
                 Some(fault) => turn().with_permanent_fault(fault.clone()),
                 None => turn(),
             };
-            let went = ask_within(wire, turn, PATIENCE).await;
-            assert!(went.error.is_none(), "{wire:?} {fault:?}: {:?}", went.error);
-            assert_eq!(went.reply.stop, Some(Stop::ToolUse), "{wire:?} {fault:?}");
+            let run = ask_within(wire, turn, LONG_STALL).await;
+            assert!(run.error.is_none(), "{wire:?} {fault:?}: {:?}", run.error);
+            assert_eq!(run.reply.stop, Some(Stop::ToolUse), "{wire:?} {fault:?}");
             if fault != Some(&Fault::MissingUsage) {
                 assert!(
-                    went.reply
+                    run.reply
                         .usage
                         .is_some_and(|usage| usage.prompt_tokens() > 0 && usage.output > 0),
                     "{wire:?} {fault:?}"
                 );
             }
-            let message = went.reply.into_message();
+            let message = run.reply.into_message();
             assert_eq!(message.text(), TEXT, "{wire:?} {fault:?}");
             let calls: Vec<_> = calls(&message)
                 .into_iter()
@@ -211,9 +211,9 @@ async fn protocol_deviations_are_tolerated() {
 async fn calls_with_bad_ids_or_partial_input_are_distinguished() {
     for wire in WIRES {
         for fault in [Fault::DuplicateIds, Fault::EmptyIds] {
-            let went = ask(wire, &fault).await;
-            assert!(went.error.is_none(), "{wire:?} {fault:?}: {:?}", went.error);
-            let message = went.reply.into_message();
+            let run = ask(wire, &fault).await;
+            assert!(run.error.is_none(), "{wire:?} {fault:?}: {:?}", run.error);
+            let message = run.reply.into_message();
             let calls = calls(&message);
             assert_eq!(calls.len(), 2, "{wire:?} {fault:?}");
             assert_ne!(calls[0].0, calls[1].0, "{wire:?} {fault:?}");
@@ -224,8 +224,8 @@ async fn calls_with_bad_ids_or_partial_input_are_distinguished() {
         }
         // Gemini sends complete objects, which cannot be truncated.
         if wire != Wire::Gemini {
-            let went = ask(wire, &Fault::TruncatedArguments).await;
-            let parts = went.reply.into_message().parts;
+            let run = ask(wire, &Fault::TruncatedArguments).await;
+            let parts = run.reply.into_message().parts;
             let last = parts.iter().rev().find(|part| matches!(part, Part::ToolCall { .. }));
             assert!(
                 matches!(last, Some(Part::ToolCall { malformed: Some(_), .. })),
@@ -239,11 +239,11 @@ async fn calls_with_bad_ids_or_partial_input_are_distinguished() {
 async fn an_endless_line_is_rejected() {
     for wire in [Wire::AnthropicMessages, Wire::BedrockAnthropic] {
         let turn = turn().with_permanent_fault(Fault::HugeLine { bytes: 12 << 20 });
-        let went = ask_within(wire, turn, PATIENCE).await;
+        let run = ask_within(wire, turn, LONG_STALL).await;
         assert!(
-            matches!(went.error, Some(Error::InvalidResponse { .. })),
+            matches!(run.error, Some(Error::InvalidResponse { .. })),
             "{wire:?}: {:?}",
-            went.error
+            run.error
         );
     }
 }
@@ -260,7 +260,7 @@ async fn an_unreachable_server_is_a_connection_error_without_the_key() {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const LONG_STALL: Duration = Duration::from_secs(60);
 const TEXT: &str = "I will read both files now, first the one and then the other.";
 
 fn turn() -> Turn {
@@ -278,44 +278,44 @@ fn calls(message: &Message) -> Vec<(&CallId, &str, &str)> {
     calls.collect()
 }
 
-async fn ask(wire: Wire, fault: &Fault) -> Went {
+async fn ask(wire: Wire, fault: &Fault) -> ModelRun {
     // Only a stall requires waiting.
-    let patience = match fault {
+    let stall = match fault {
         Fault::Stall { .. } => Duration::from_secs(1),
-        _ => PATIENCE,
+        _ => LONG_STALL,
     };
-    ask_within(wire, turn().with_permanent_fault(fault.clone()), patience).await
+    ask_within(wire, turn().with_permanent_fault(fault.clone()), stall).await
 }
 
-async fn ask_within(wire: Wire, turn: Turn, stall: Duration) -> Went {
+async fn ask_within(wire: Wire, turn: Turn, stall: Duration) -> ModelRun {
     let server = Server::start(Script::new().turn(turn))
         .await
         .expect("the server starts");
-    let mut went = Went {
+    let mut run = ModelRun {
         reply: Reply::default(),
         error: None,
     };
     let mut stream = match connect(wire, &server.url(), stall).stream(request()).await {
         Ok(stream) => stream,
         Err(error) => {
-            went.error = Some(error);
-            return went;
+            run.error = Some(error);
+            return run;
         }
     };
     while let Some(chunk) = stream.next().await {
         match chunk {
             Ok(chunk) => {
-                assert!(went.reply.stop.is_none(), "{chunk:?} comes after the end");
+                assert!(run.reply.stop.is_none(), "{chunk:?} comes after the end");
                 assert!(!matches!(chunk, Chunk::Notice(_)));
-                went.reply.push(chunk);
+                run.reply.push(chunk);
             }
             Err(error) => {
-                assert!(went.error.is_none(), "two errors");
-                went.error = Some(error);
+                assert!(run.error.is_none(), "two errors");
+                run.error = Some(error);
             }
         }
     }
-    went
+    run
 }
 
 fn connect(wire: Wire, url: &str, stall: Duration) -> Arc<dyn Model> {

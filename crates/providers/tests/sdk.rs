@@ -270,7 +270,7 @@ fn tools() -> Arc<[ToolSpec]> {
         },
         ToolSpec {
             name: "now".into(),
-            description: "Tells the time.".into(),
+            description: "Returns the time.".into(),
             input_schema: json!({"type": "object", "properties": {}}),
         },
     ])
@@ -407,7 +407,7 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
                             result("call_2", vec![], ToolOutcome::Error),
                         ],
                     ),
-                    message(Role::User, vec![Part::text("And go on.")]),
+                    message(Role::User, vec![Part::text("Continue.")]),
                 ]
                 .into(),
                 breakpoints: vec![
@@ -481,7 +481,7 @@ fn requests(wire: Wire) -> Vec<(&'static str, Request)> {
             },
         ),
         (
-            "an answer by a schema with tools at hand",
+            "an answer with a schema and tools",
             Request {
                 output_schema: Some(schema),
                 ..with_tools.clone()

@@ -122,7 +122,7 @@ async fn a_google_token_is_fetched_once_and_sent_with_every_request() {
     let model = connect(settings);
     drain(&model, conversation()).await;
     drain(&model, conversation()).await;
-    server.await.expect("the server saw what it wanted");
+    server.await.expect("the server received the expected requests");
 }
 
 #[tokio::test]

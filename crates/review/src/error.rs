@@ -63,7 +63,7 @@ pub enum Error {
     /// Files could not be written.
     #[error("{message}{}", not_reverted_text(.not_reverted))]
     Write {
-        /// What happened.
+        /// The message.
         message: String,
         /// Files that could not be reverted, with the reasons.
         not_reverted: Vec<String>,
@@ -119,7 +119,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Error::Session(error) => error.hint(),

@@ -36,8 +36,8 @@ impl OutputCapture {
     pub fn add(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.cap.head - self.head.len()));
         self.head.extend_from_slice(first);
-        let (gone, rest) = rest.split_at(rest.len().saturating_sub(self.cap.tail));
-        self.cut += gone.len() as u64;
+        let (removed, rest) = rest.split_at(rest.len().saturating_sub(self.cap.tail));
+        self.cut += removed.len() as u64;
         self.tail.extend_from_slice(rest);
         if self.tail.len() > 2 * self.cap.tail {
             self.trim();

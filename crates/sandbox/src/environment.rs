@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_star_matches_any_characters() {
-        for (pattern, name, fits) in [
+        for (pattern, name, expected) in [
             ("ABC", "ABC", true),
             ("abc", "ABC", true),
             ("ABC", "ABCD", false),
@@ -228,7 +228,7 @@ mod tests {
             ("*", "", true),
             ("", "X", false),
         ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         }
     }
 

@@ -12,7 +12,7 @@ pub struct ProcessExit {
     pub status: ProcessStatus,
     /// How long it ran.
     pub duration: Duration,
-    /// What it wrote.
+    /// Its output.
     pub output: CapturedOutput,
     /// Whether it left child processes behind. They end when the [`Process`](crate::Process) is dropped; those of a
     /// confined process have already ended.

@@ -10,6 +10,7 @@
 //!    death) it ends, and the kernel kills everything in its PID namespace.
 //! 3. One [`command_runner`] for each command.
 
+mod caller_path;
 mod capabilities;
 mod command_runner;
 mod created_names;
@@ -142,7 +143,7 @@ fn start(args: &GuardArgs, hew: UnixStream) -> ExitCode {
                     Ok(mut prepared) => {
                         drop(report);
                         if let Some(listener) = network {
-                            // If hew is gone, no command follows.
+                            // If hew has ended, no command follows.
                             drop(send_listener(&hew, listener));
                         }
                         prepared.serve(&args, hew)
@@ -253,6 +254,7 @@ impl PreparedGuard {
                     Namespaces::Processes => LayerStatus::Active,
                     Namespaces::Files | Namespaces::None => LayerStatus::Missing(problem.into()),
                 },
+                names: LayerStatus::Active,
             },
         };
         let (runner, report) = ConfinedRunner::new(args, report, processes_limited)?;
@@ -303,7 +305,7 @@ impl PreparedGuard {
         } = streams;
         let records = UnixStream::from(records);
         let tell = |record: GuardRecord| {
-            // If hew is gone, the record is not needed.
+            // If hew has ended, the record is not needed.
             drop((&records).write_all(&record.encode()));
         };
         if args.mode == GuardMode::Confine {
@@ -338,7 +340,7 @@ impl PreparedGuard {
 
     /// Ends all commands. The kernel kills those that are left in a PID namespace.
     fn end(&self) -> ExitCode {
-        // Each runner notices that hew is gone, ends its command and restores what it had changed.
+        // Each runner detects that hew has ended, ends its command and restores what it had changed.
         let deadline = Instant::now() + RUNNER_TIMEOUT;
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {

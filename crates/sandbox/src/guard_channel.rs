@@ -86,7 +86,7 @@ impl GuardChannel {
         drop(self.socket.shutdown(Shutdown::Write));
     }
 
-    /// Waits until the guard has sent its last record or is gone. The kernel takes time to remove the guard's mount
+    /// Waits until the guard has sent its last record or has ended. The kernel takes time to remove the guard's mount
     /// namespace, which need not be awaited.
     pub(crate) async fn wait(&mut self) {
         let mut buffer = [0; 1024];

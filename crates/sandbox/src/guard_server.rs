@@ -76,7 +76,7 @@ pub struct GuardPool(Arc<Mutex<IdleGuards>>);
 
 type IdleGuards = Vec<(GuardKey, Arc<GuardServer>)>;
 
-/// What a guard was started for. Its mounts refer to the directories themselves, not to their paths.
+/// The configuration of a guard. Its mounts refer to the directories themselves, not to their paths.
 #[derive(PartialEq, Eq)]
 struct GuardKey {
     launcher: PathBuf,

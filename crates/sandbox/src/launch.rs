@@ -132,7 +132,7 @@ pub(crate) fn probe(confinement: &Confinement) -> io::Result<ConfinementReport> 
         stderr: std::os::fd::AsFd::as_fd(&streams.stderr),
         stdin: None,
     };
-    // Fails if the program ended at once, because it is no guard.
+    // Fails if the program exited immediately, because it is not a guard.
     drop(request.send(&control, &borrowed));
     drop(streams);
     let mut received = Vec::new();

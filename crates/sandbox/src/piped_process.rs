@@ -39,7 +39,7 @@ pub struct PipedProcess {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What ends a piped process.
+/// The owner of a piped process, which ends it when dropped.
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no guards"))]
 enum PipedOwner {

@@ -326,9 +326,9 @@ pub(crate) struct GroupShutdown {
 impl GroupShutdown {
     const POLL: Duration = Duration::from_millis(20);
 
-    /// Waits until the whole group is gone, but no longer than the grace period.
+    /// Waits until the whole group has ended, but no longer than the grace period.
     pub(crate) async fn wait(mut self, grace: Duration) {
-        let gone = async {
+        let group_ended = async {
             if let Some(guarded) = &mut self.guarded {
                 guarded.wait().await;
             }
@@ -339,7 +339,7 @@ impl GroupShutdown {
                 sleep(Self::POLL).await;
             }
         };
-        let killed = timeout(grace, gone).await.is_err();
+        let killed = timeout(grace, group_ended).await.is_err();
         if let Some(guarded) = self.guarded.as_mut().filter(|_| killed) {
             guarded.kill();
             // The guard must not end before it has killed everything.

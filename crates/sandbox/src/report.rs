@@ -13,6 +13,8 @@ pub struct ConfinementReport {
     pub mounts: LayerStatus,
     /// Only the command's own processes exist for it.
     pub processes: LayerStatus,
+    /// The kernel asks before protected names are created.
+    pub names: LayerStatus,
 }
 
 /// Whether a layer is active.
@@ -39,6 +41,7 @@ impl ConfinementReport {
             seccomp: LayerStatus::Missing(why.into()),
             mounts: LayerStatus::Missing(why.into()),
             processes: LayerStatus::Missing(why.into()),
+            names: LayerStatus::Missing(why.into()),
         }
     }
 
@@ -79,6 +82,11 @@ impl ConfinementReport {
         if let LayerStatus::Missing(why) = &self.seccomp {
             gaps.push(format!("The network is not blocked ({why})."));
         }
+        if let LayerStatus::Missing(why) = &self.names {
+            gaps.push(format!(
+                "Protected names can be created, and are renamed after the command ({why})."
+            ));
+        }
         gaps
     }
 
@@ -89,11 +97,12 @@ impl ConfinementReport {
             LayerStatus::Missing(why) => why.replace(['\t', '\n'], " "),
         };
         format!(
-            "{}\t{}\t{}\t{}",
+            "{}\t{}\t{}\t{}\t{}",
             self.landlock.unwrap_or(0),
             layer(&self.seccomp),
             layer(&self.mounts),
-            layer(&self.processes)
+            layer(&self.processes),
+            layer(&self.names)
         )
     }
 
@@ -108,6 +117,7 @@ impl ConfinementReport {
             seccomp: layer(fields.next()?),
             mounts: layer(fields.next()?),
             processes: layer(fields.next()?),
+            names: layer(fields.next()?),
         })
     }
 }
@@ -135,51 +145,59 @@ mod tests {
         let missing = || LayerStatus::Missing("not permitted".into());
         let active = || LayerStatus::Active;
         let all = "Landlock version 7, seccomp, read-only mounts, PID namespace";
-        for (landlock, [seccomp, mounts, processes], text, gaps, is_sufficient) in [
-            (Some(7), [active(), active(), active()], all, 0, true),
+        for (landlock, [seccomp, mounts, processes, names], text, gaps, is_sufficient) in [
+            (Some(7), [active(), active(), active(), active()], all, 0, true),
+            (Some(7), [active(), active(), active(), missing()], all, 1, true),
             (
                 Some(6),
-                [active(), missing(), missing()],
+                [active(), missing(), missing(), active()],
                 "Landlock version 6, seccomp",
                 1,
                 true,
             ),
             (
                 Some(2),
-                [active(), missing(), missing()],
+                [active(), missing(), missing(), active()],
                 "Landlock version 2, seccomp",
                 3,
                 true,
             ),
             (
                 None,
-                [active(), active(), missing()],
+                [active(), active(), missing(), active()],
                 "seccomp, read-only mounts",
                 2,
                 true,
             ),
             (
                 None,
-                [active(), active(), active()],
+                [active(), active(), active(), active()],
                 "seccomp, read-only mounts, PID namespace",
                 0,
                 true,
             ),
             (
                 Some(7),
-                [missing(), active(), active()],
+                [missing(), active(), active(), missing()],
                 "Landlock version 7, read-only mounts, PID namespace",
-                1,
+                2,
                 false,
             ),
-            (None, [active(), missing(), missing()], "seccomp", 3, false),
-            (None, [missing(), missing(), missing()], "nothing is enforced", 4, false),
+            (None, [active(), missing(), missing(), active()], "seccomp", 3, false),
+            (
+                None,
+                [missing(), missing(), missing(), missing()],
+                "nothing is enforced",
+                5,
+                false,
+            ),
         ] {
             let report = ConfinementReport {
                 landlock,
                 seccomp,
                 mounts,
                 processes,
+                names,
             };
             assert_eq!(ConfinementReport::parse(&report.encode()), Some(report.clone()));
             assert_eq!(
@@ -195,7 +213,7 @@ mod tests {
 
     #[test]
     fn invalid_reports_are_rejected() {
-        for line in ["", "x", "7", "7\t", "7\t\t"] {
+        for line in ["", "x", "7", "7\t", "7\t\t", "7\t\t\t"] {
             assert_eq!(ConfinementReport::parse(line), None, "{line}");
         }
     }

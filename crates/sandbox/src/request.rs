@@ -9,7 +9,7 @@ use crate::{CaptureCap, ProcessEnvironment};
 /// A process to start. Its standard input is empty; its standard output and error are read as one stream.
 #[derive(Debug, Clone)]
 pub struct ProcessRequest {
-    /// What to run.
+    /// The program or the shell line.
     pub program: Program,
     /// The working directory.
     pub cwd: PathBuf,
@@ -34,7 +34,7 @@ pub struct TerminalSize {
     pub rows: u16,
 }
 
-/// What to run.
+/// The program or the shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
     /// A command line for the system's `sh`, which starts fastest.

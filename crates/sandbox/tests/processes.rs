@@ -41,17 +41,17 @@ fn request(line: &str) -> ProcessRequest {
 }
 
 /// Fails the test instead of hanging it.
-async fn soon<T>(work: impl Future<Output = T>) -> T {
+async fn with_timeout<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), work)
         .await
         .expect("this should have ended long ago")
 }
 
 async fn run(request: &ProcessRequest) -> ProcessExit {
-    soon(spawn(request).unwrap().exit()).await
+    with_timeout(spawn(request).unwrap().exit()).await
 }
 
-/// A named pipe; its reader sees the end when the last writing process is gone.
+/// A named pipe; its reader sees the end when the last writing process has exited.
 struct Watch {
     folder: tempfile::TempDir,
     receiver: pipe::Receiver,
@@ -77,15 +77,15 @@ impl Watch {
     }
 
     /// Waits for a byte from a watched process, so that the pipe is certainly open.
-    async fn held(&mut self) {
+    async fn wait_until_open(&mut self) {
         let mut byte = [0];
-        soon(self.receiver.read_exact(&mut byte)).await.unwrap();
+        with_timeout(self.receiver.read_exact(&mut byte)).await.unwrap();
     }
 
     /// Waits until no process has the pipe open.
-    async fn released(mut self) {
+    async fn wait_until_closed(mut self) {
         let mut rest = Vec::new();
-        soon(self.receiver.read_to_end(&mut rest)).await.unwrap();
+        with_timeout(self.receiver.read_to_end(&mut rest)).await.unwrap();
     }
 }
 
@@ -188,7 +188,7 @@ async fn output_arrives_while_the_process_runs() {
         ..request("mkfifo go; echo first; cat go; echo last")
     };
     let mut process = spawn(&waiting).unwrap();
-    assert_eq!(soon(process.next()).await.as_deref(), Some("first\n"));
+    assert_eq!(with_timeout(process.next()).await.as_deref(), Some("first\n"));
     // The process waits for a write to `go`.
     let opened = run(&ProcessRequest {
         cwd: watch.path().into(),
@@ -196,7 +196,7 @@ async fn output_arrives_while_the_process_runs() {
     })
     .await;
     assert_eq!(opened.status, ProcessStatus::Exited(0));
-    let exit = soon(process.exit()).await;
+    let exit = with_timeout(process.exit()).await;
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
         (ProcessStatus::Exited(0), "first\nsecond\nlast\n")
@@ -214,14 +214,14 @@ async fn a_timeout_ends_the_whole_group_and_keeps_its_output() {
         ..request(&line)
     })
     .unwrap();
-    watch.held().await;
-    let exit = soon(process.exit()).await;
+    watch.wait_until_open().await;
+    let exit = with_timeout(process.exit()).await;
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
         (ProcessStatus::TimedOut, "before\n")
     );
     drop(process);
-    watch.released().await;
+    watch.wait_until_closed().await;
 }
 
 #[tokio::test]
@@ -235,9 +235,9 @@ async fn a_process_that_ignores_the_signal_is_killed() {
         ..request(&line)
     };
     let mut process = spawn(&limits).unwrap();
-    watch.held().await;
-    assert_eq!(soon(process.exit()).await.status, ProcessStatus::TimedOut);
-    watch.released().await;
+    watch.wait_until_open().await;
+    assert_eq!(with_timeout(process.exit()).await.status, ProcessStatus::TimedOut);
+    watch.wait_until_closed().await;
 }
 
 #[tokio::test]
@@ -250,9 +250,9 @@ async fn dropping_a_process_ends_the_whole_group() {
             ..request(&line)
         })
         .unwrap();
-        watch.held().await;
+        watch.wait_until_open().await;
         drop(process);
-        watch.released().await;
+        watch.wait_until_closed().await;
     }
 }
 
@@ -268,7 +268,7 @@ fn a_group_ends_with_the_runtime_it_belongs_to() {
             ..request(&line)
         };
         let process = spawn(&never).unwrap();
-        watch.held().await;
+        watch.wait_until_open().await;
         drop(process);
         watch
     });
@@ -282,7 +282,7 @@ fn a_group_ends_with_the_runtime_it_belongs_to() {
         .unwrap();
     outer.block_on(async {
         let receiver = pipe::Receiver::from_owned_fd(reading).unwrap();
-        Watch { folder, receiver }.released().await;
+        Watch { folder, receiver }.wait_until_closed().await;
     });
 }
 
@@ -295,15 +295,15 @@ async fn a_background_process_with_the_pipe_open_does_not_block_the_caller() {
         ..request(&line)
     })
     .unwrap();
-    watch.held().await;
-    let exit = soon(process.exit()).await;
+    watch.wait_until_open().await;
+    let exit = with_timeout(process.exit()).await;
     assert_eq!(
         (exit.status, exit.output.head.as_str()),
         (ProcessStatus::Exited(0), "started\n")
     );
     assert_eq!(exit.leftover, LeftoverProcesses::Running);
     drop(process);
-    watch.released().await;
+    watch.wait_until_closed().await;
 }
 
 #[tokio::test]
@@ -454,10 +454,10 @@ async fn a_process_can_be_stopped_while_it_is_read() {
         "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.01; done",
     ))
     .unwrap();
-    assert_eq!(soon(process.next()).await.as_deref(), Some("ready\n"));
+    assert_eq!(with_timeout(process.next()).await.as_deref(), Some("ready\n"));
     assert_eq!(process.output_so_far().head, "ready\n");
     process.stop();
-    let exit = soon(process.exit()).await;
+    let exit = with_timeout(process.exit()).await;
     assert_eq!(exit.status, ProcessStatus::Exited(7));
     assert!(exit.output.head.ends_with("bye\n"), "{:?}", exit.output);
 }

@@ -2,12 +2,15 @@
 //!
 //! `search_bench features REPOSITORIES QUESTIONS` prints one line of JSON per question and candidate file; `search_bench
 //! score REPOSITORIES QUESTIONS [all|lexical|bm25|embedding]` prints NDCG@10. `search_bench speed PROJECT QUESTIONS` prints
-//! the time, memory and size of the project's index and the times of all questions. `cargo xtask search-bench` runs it.
+//! the time, memory and size of the project's index and the times of all questions. `search_bench history GIT_DIR COMMITS`
+//! asks for the files of each of the last commits by its message, with an index that is updated commit by commit.
+//! `cargo xtask search-bench` runs it.
 
 #![allow(clippy::expect_used, clippy::disallowed_methods)] // A failed benchmark ends with its reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use index::search::{FEATURES, QueryScope, RankingSignals};
@@ -15,13 +18,19 @@ use search::{CodeIndex, CodeQuery, CodeResult, RefreshPriority};
 use serde_json::{Value, json};
 use workspace::{StopSignal, Workspace, read_regular_file};
 
+/// After so many commits, the updated index is compared with a new one.
+const COMPARED_COMMITS: usize = 50;
+/// Commits that change more files are moves or formatting.
+const MAX_CHANGED: usize = 10;
 /// How often each question is asked to measure its time.
 const RUNS: usize = 5;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [task, folder, questions, rest @ ..] = &arguments[..] else {
-        eprintln!("usage: search_bench features|score|speed REPOSITORIES QUESTIONS [SIGNALS]");
+        eprintln!(
+            "usage: search_bench features|score|speed REPOSITORIES QUESTIONS [SIGNALS], or history GIT_DIR COMMITS"
+        );
         std::process::exit(2);
     };
     let signals = match rest.first().map(String::as_str) {
@@ -31,6 +40,9 @@ fn main() {
         Some("bm25") => RankingSignals::Bm25,
         Some(_) => RankingSignals::Embedding,
     };
+    if task == "history" {
+        return history(folder, questions.parse().expect("a number of commits"));
+    }
     let questions = Path::new(questions);
     if task == "speed" {
         return speed(Path::new(folder), questions, signals);
@@ -134,6 +146,88 @@ fn main() {
         "NDCG@10, mean of languages: {:.4}; query p50 {median:?}",
         mean(&by_language)
     );
+}
+
+/// Finds the files that the last commits changed by their messages.
+fn history(git_dir: &str, commits: usize) {
+    let (tree, cache) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
+    let git = |args: &[&str]| -> String {
+        let mut command = Command::new("git");
+        command
+            .args(["--git-dir", git_dir, "--work-tree"])
+            .arg(tree.path())
+            .args(args);
+        command.env("GIT_INDEX_FILE", cache.path().join("git-index"));
+        String::from_utf8_lossy(&command.output().expect("git").stdout).into_owned()
+    };
+    let count = format!("-{commits}");
+    let list = git(&["rev-list", "--first-parent", "--reverse", &count, "HEAD"]);
+    let index = CodeIndex::new(Workspace::open(tree.path()).expect("a project"), cache.path());
+    let refresh = |index: &CodeIndex| {
+        let stop = StopSignal::after(Duration::from_secs(600));
+        index.refresh(&stop, RefreshPriority::Foreground).expect("an index");
+    };
+    let mut scores: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let (mut asked, mut compared, mut differences) = (0, 0, 0);
+    let mut messages = Vec::new();
+    for (nth, commit) in list.lines().enumerate() {
+        let parent = format!("{commit}^");
+        git(&["checkout", "--force", "--quiet", &parent, "--", "."]);
+        git(&["read-tree", "--reset", "-u", &parent]);
+        refresh(&index);
+        let changed = git(&["diff", "--name-only", "--diff-filter=M", &parent, commit]);
+        let current = index.current();
+        let is_indexed = |path: &&str| current.files().any(|file| file.path == *path);
+        let targets: Vec<&str> = changed.lines().filter(is_indexed).collect();
+        let message = git(&["log", "-1", "--format=%B", commit]);
+        messages.push(message.clone());
+        if !targets.is_empty() && targets.len() <= MAX_CHANGED {
+            asked += 1;
+            for (name, signals) in [("all", RankingSignals::All), ("bm25", RankingSignals::Bm25)] {
+                let found = paths(&index, &message, signals);
+                let ranks: Vec<usize> = targets
+                    .iter()
+                    .filter_map(|target| found.iter().position(|path| path == target))
+                    .collect();
+                let score = scores.entry(name).or_default();
+                score.0 += ranks.len() as f64 / targets.len() as f64;
+                score.1 += ranks.iter().min().map_or(0.0, |rank| 1.0 / (1.0 + *rank as f64));
+            }
+        }
+        if (nth + 1) % COMPARED_COMMITS == 0 {
+            let other = tempfile::tempdir().expect("a folder");
+            let new = CodeIndex::new(Workspace::open(tree.path()).expect("a project"), other.path());
+            refresh(&new);
+            for message in messages.drain(..) {
+                compared += 1;
+                let answers = [&index, &new].map(|index| paths(index, &message, RankingSignals::All));
+                differences += usize::from(answers[0] != answers[1]);
+            }
+        }
+    }
+    let asked = f64::from(asked.max(1));
+    for (name, (recall, reciprocal)) in scores {
+        println!(
+            "{name}: recall@10 {:.3}, MRR {:.3}, {asked} commits",
+            recall / asked,
+            reciprocal / asked
+        );
+    }
+    println!("updated and new index: {differences} of {compared} answers differ");
+}
+
+fn paths(index: &CodeIndex, text: &str, signals: RankingSignals) -> Vec<String> {
+    let query = CodeQuery {
+        text,
+        scope: QueryScope::default(),
+        limit: 10,
+        signals,
+    };
+    let results = index.search(&query).expect("results");
+    results.into_iter().map(|result| result.path).collect()
 }
 
 /// Measures an index: its first construction, an update without changes, an update of one file, and queries.

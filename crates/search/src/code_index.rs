@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use index::search::{IndexStamp, SearchIndex, Segment, SegmentBytes};
+use providers::EmbeddingModel;
 use store::{LoadedLog, SegmentLog};
 use workspace::{StopGuard, StopSignal, Workspace};
 
 use crate::Error;
 use crate::background::UpdateWorker;
+use crate::embedding_order::EmbeddingOrder;
 
 /// No update of one process takes longer.
 const MAX_UPDATE: Duration = Duration::from_secs(3600);
@@ -34,10 +36,13 @@ struct SharedIndex {
     state: Mutex<IndexState>,
     progress: Progress,
     worker: UpdateWorker,
+    /// Vectors of an embedding model.
+    vectors: SegmentLog,
+    embedding: Option<EmbeddingOrder>,
     stop: StopSignal,
 }
 
-/// What is in memory.
+/// The state in memory.
 #[derive(Debug, Default)]
 pub(crate) struct IndexState {
     pub(crate) loaded: LoadedLog,
@@ -46,6 +51,8 @@ pub(crate) struct IndexState {
     pub(crate) is_loaded: bool,
     /// Why the index is not saved.
     pub(crate) unsaved: Option<String>,
+    /// Why the last search was not ordered by the embedding model.
+    pub(crate) embedding_error: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -91,6 +98,11 @@ pub struct IndexStatus {
 impl CodeIndex {
     /// The index of a project, in a cache folder.
     pub fn new(workspace: Workspace, cache: &Path) -> Self {
+        Self::with_embedding(workspace, cache, None)
+    }
+
+    /// The index of a project, whose results are ordered with the help of an embedding model.
+    pub fn with_embedding(workspace: Workspace, cache: &Path, model: Option<EmbeddingModel>) -> Self {
         let root = workspace.root().as_os_str().as_encoded_bytes();
         let mut key = root.to_vec();
         for folder in workspace.more() {
@@ -112,21 +124,35 @@ impl CodeIndex {
             Some(key)
         });
         let prefix = format!("{:016x}-", IndexStamp::hash(repository.as_deref().unwrap_or(root)));
-        let name = format!("{prefix}{:016x}.index", IndexStamp::hash(&key));
+        let name = format!("{prefix}{:016x}", IndexStamp::hash(&key));
+        let folder = cache.join("search");
+        let vectors = SegmentLog::new(folder.join(format!("{name}-embeddings.vectors")));
+        let embedding = model.map(|model| EmbeddingOrder::new(model, vectors.clone()));
         let stop = StopSignal::after(MAX_UPDATE);
         Self {
             _stop: Some(Arc::new(stop.on_drop())),
             shared: Arc::new(SharedIndex {
                 workspace,
-                log: SegmentLog::new(cache.join("search").join(name)),
+                log: SegmentLog::new(folder.join(format!("{name}.index"))),
                 prefix,
                 updating: Mutex::default(),
                 state: Mutex::default(),
                 progress: Progress::default(),
                 worker: UpdateWorker::default(),
+                vectors,
+                embedding,
                 stop,
             }),
         }
+    }
+
+    pub(crate) fn embedding(&self) -> Option<&EmbeddingOrder> {
+        self.shared.embedding.as_ref()
+    }
+
+    /// Why the last search was not ordered by the configured embedding model.
+    pub fn embedding_error(&self) -> Option<String> {
+        self.state().embedding_error.clone()
     }
 
     pub(crate) fn worker(&self) -> &UpdateWorker {
@@ -240,7 +266,7 @@ impl CodeIndex {
     /// Deletes the index file.
     pub fn clear(&self) -> Result<(), Error> {
         let _update = self.begin_update();
-        let cleared = self.log().clear();
+        let cleared = self.log().clear().and(self.shared.vectors.clear());
         *self.state() = IndexState::default();
         cleared.map_err(|source| self.storage_error(source))
     }

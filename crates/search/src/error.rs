@@ -17,7 +17,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Workspace(_) => None,

@@ -6,6 +6,7 @@
 
 mod background;
 mod code_index;
+mod embedding_order;
 mod error;
 mod file_filter;
 mod refresh;

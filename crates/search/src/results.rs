@@ -6,8 +6,8 @@ use std::time::Duration;
 use index::search::{FileHit, IndexStamp, MatchReason, QueryScope, RankingSignals, SearchQuery};
 use workspace::StopSignal;
 
-use crate::file_filter::MAX_FILE;
-use crate::file_filter::text_of;
+use crate::embedding_order::CANDIDATES;
+use crate::file_filter::{MAX_FILE, text_of};
 use crate::{CodeIndex, Error};
 
 /// Time limit for files that changed after they were indexed.
@@ -60,6 +60,23 @@ impl CodeIndex {
     /// Answers a query from the index as it is. Files that changed since are analysed again first; files that cannot be
     /// read any more are left out.
     pub fn search(&self, query: &CodeQuery<'_>) -> Result<Vec<CodeResult>, Error> {
+        let Some(embedding) = self.embedding().filter(|_| query.signals == RankingSignals::All) else {
+            return self.search_locally(query);
+        };
+        let mut results = self.search_locally(&CodeQuery {
+            limit: query.limit.max(CANDIDATES),
+            ..query.clone()
+        })?;
+        let sorted = match results.is_empty() {
+            true => Ok(()),
+            false => embedding.sort(query.text, &mut results),
+        };
+        self.state().embedding_error = sorted.err();
+        results.truncate(query.limit);
+        Ok(results)
+    }
+
+    fn search_locally(&self, query: &CodeQuery<'_>) -> Result<Vec<CodeResult>, Error> {
         for _ in 0..MAX_REPEATS {
             let hits = self.find(query);
             let mut results = Vec::new();

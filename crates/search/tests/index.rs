@@ -122,15 +122,26 @@ fn a_scope_restricts_the_files() {
     };
     let all = QueryScope::default();
     assert_eq!(found(all).len(), 3);
-    assert_eq!(found(QueryScope { path: "tests", ..all }), ["tests/cookies.rs"]);
     assert_eq!(
         found(QueryScope {
-            path: "src/cookies.rs",
+            paths: &["tests"],
+            ..all
+        }),
+        ["tests/cookies.rs"]
+    );
+    assert_eq!(
+        found(QueryScope {
+            paths: &["src/cookies.rs"],
             ..all
         }),
         ["src/cookies.rs"]
     );
-    assert_eq!(found(QueryScope { path: "sr", ..all }), [""; 0]);
+    let both = QueryScope {
+        paths: &["docs/", "tests"],
+        ..all
+    };
+    assert_eq!(found(both).len(), 2);
+    assert_eq!(found(QueryScope { paths: &["sr"], ..all }), [""; 0]);
     assert_eq!(
         found(QueryScope {
             extensions: &["md"],
@@ -339,15 +350,15 @@ fn a_second_worktree_starts_with_the_index_of_the_first() {
         .unwrap()
         .join(".git/worktrees/second");
     let second = tempfile::tempdir().unwrap();
-    let place = second.path().canonicalize().unwrap();
+    let worktree = second.path().canonicalize().unwrap();
     fs::create_dir_all(&admin).unwrap();
     fs::write(admin.join("HEAD"), "ref: refs/heads/second\n").unwrap();
     fs::write(admin.join("commondir"), "../..\n").unwrap();
-    fs::write(admin.join("gitdir"), format!("{}\n", place.join(".git").display())).unwrap();
-    fs::write(place.join(".git"), format!("gitdir: {}\n", admin.display())).unwrap();
-    fs::write(place.join("a.rs"), COOKIES).unwrap();
-    fs::write(place.join("b.rs"), SOCKETS).unwrap();
-    let index = CodeIndex::new(Workspace::open(Path::new(&place)).unwrap(), fixture.cache.path());
+    fs::write(admin.join("gitdir"), format!("{}\n", worktree.join(".git").display())).unwrap();
+    fs::write(worktree.join(".git"), format!("gitdir: {}\n", admin.display())).unwrap();
+    fs::write(worktree.join("a.rs"), COOKIES).unwrap();
+    fs::write(worktree.join("b.rs"), SOCKETS).unwrap();
+    let index = CodeIndex::new(Workspace::open(Path::new(&worktree)).unwrap(), fixture.cache.path());
     let outcome = refresh(&index);
     assert_eq!((outcome.updated, outcome.is_complete), (0, true));
     assert_eq!(first(&index, "parse_cookie").as_deref(), Some("a.rs"));
@@ -393,7 +404,7 @@ fn an_index_that_another_process_updates_is_searched_as_it_is() {
 }
 
 #[test]
-fn a_fifo_or_a_folder_in_place_of_a_file_of_the_index_blocks_nothing() {
+fn a_fifo_or_a_folder_in_place_of_an_index_file_does_not_block() {
     for (extension, is_folder) in [("index", false), ("lock", false), ("new", false), ("index", true)] {
         let fixture = Fixture::new(&[("src/cookies.rs", COOKIES)]);
         refresh(&fixture.open());

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use acp::schema::McpServer;
 use futures::future::BoxFuture;
+use policy::AccessLevel;
 use session::{Change, Command, Event, Item, SessionId, SessionMeta};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
@@ -107,6 +108,17 @@ pub struct OpenedAcpSession {
     pub levels: SelectState,
     /// Messages for the user.
     pub notices: Vec<String>,
+    /// Who else uses it.
+    pub sharing: AcpSharing,
+}
+
+/// Who uses a session besides the editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcpSharing {
+    /// Nobody: it ends with the editor's connection.
+    Exclusive,
+    /// Other front ends of a server: the editor's connection is detached, and a running turn continues.
+    Shared,
 }
 
 /// A setting with its options.
@@ -141,9 +153,9 @@ pub struct ChangeContents {
 /// An error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcpError {
-    /// What happened.
+    /// The message.
     pub what: String,
-    /// What the user can do.
+    /// A hint for the user.
     pub hint: Option<String>,
     /// The kind of error.
     pub kind: AcpErrorKind,
@@ -184,6 +196,28 @@ pub async fn serve(
         acp::connect(input, output)
     };
     host::run(sessions, peer, incoming, wire.clone()).await;
-    // Queued messages are still written; an editor that is gone does not read them.
+    // Queued messages are still written; a disconnected editor does not read them.
     drop(writing.await);
+}
+
+/// The permission levels up to the highest one.
+pub fn permission_levels(highest: AccessLevel) -> Vec<SelectOption> {
+    const LEVELS: [(&str, &str); 3] = [
+        ("read-only", "Read files, but change nothing and run nothing"),
+        (
+            "workspace",
+            "Change files of the project, and run commands in the sandbox",
+        ),
+        ("full", "Everything, without approval and without a sandbox"),
+    ];
+    let allowed = match highest {
+        AccessLevel::ReadOnly => 1,
+        AccessLevel::Workspace => 2,
+        AccessLevel::Full => 3,
+    };
+    let option = |(name, description): &(&str, &str)| SelectOption {
+        name: (*name).into(),
+        description: (*description).into(),
+    };
+    LEVELS.iter().take(allowed).map(option).collect()
 }

@@ -3,10 +3,12 @@
 //! Every request passes `service`, which checks the host, the origin and the device before a route runs. Sessions run on
 //! the runtime of the caller; connections are served on another one, so that a tool that blocks its thread delays no client.
 
+mod acp_sessions;
 mod acp_socket;
 mod api_json;
 mod assets;
 mod backend;
+mod connections;
 mod devices;
 mod guard;
 mod hub;
@@ -29,7 +31,7 @@ pub use devices::{DeviceRegistry, DeviceStorage, PairedDevice};
 pub use local::{SharedSession, share};
 pub use openapi::document as openapi_document;
 pub use service::{HttpServer, HttpSettings};
-pub use tls::{SelfSigned, TlsError, self_signed};
+pub use tls::{SelfSigned, TlsError, pinned_tls, self_signed};
 pub use types::{
     ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, DeviceInfo, FileTextsRow, JobInfo, ModeChoice,
     ModelRow, OperationReport, PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder, RestoreReportRow,

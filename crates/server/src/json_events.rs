@@ -2,8 +2,10 @@
 //! documented in docs/json-events.md.
 
 mod convert;
+mod parse;
 
 pub use convert::succeeded;
+pub use parse::{parse_event, parse_item, parse_totals};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,7 +48,7 @@ pub enum JsonEvent<'a> {
         cwd: String,
         /// The mode.
         mode: &'a str,
-        /// What is allowed without asking.
+        /// The permission level: actions that need no approval.
         #[schemars(extend("enum" = ["read-only", "workspace", "full"]))]
         permission: &'a str,
         /// The version of hew.
@@ -185,7 +187,7 @@ pub enum JsonEvent<'a> {
         /// The code with which hew exits if this is the last turn.
         exit_code: u8,
     },
-    /// hew could not run the task. Always the last line.
+    /// hew could not run the task, or the wait for background work was stopped. Always the last line.
     #[serde(rename = "error")]
     Error {
         /// The event.
@@ -387,7 +389,7 @@ pub enum JsonBody<'a> {
         /// The summary.
         parts: Vec<JsonPart<'a>>,
     },
-    /// Something worth knowing about how a turn ended.
+    /// A remark about the end of a turn.
     Notice {
         /// The text.
         text: &'a str,
@@ -535,9 +537,9 @@ pub struct JsonTotals {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JsonLevel {
-    /// Good to know.
+    /// Information.
     Info,
-    /// Something did not go as it should.
+    /// A problem that does not stop the turn.
     Warning,
 }
 

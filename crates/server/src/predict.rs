@@ -17,7 +17,8 @@ use futures::future::BoxFuture;
 use lsp::framing;
 use predictor::{PredictionOutcome, Predictor, Started};
 use protocol::{
-    CANCELLED, CONTENT_MODIFIED, EditorMessage, METHOD_NOT_FOUND, SERVER_CANCELLED, error_response, response,
+    CANCELLED, CONTENT_MODIFIED, EditorMessage, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_CANCELLED, error_response,
+    response,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -44,6 +45,7 @@ pub async fn serve(
     let mut server = Server {
         predictor: Predictor::new(backend),
         running: None,
+        phase: ConnectionPhase::Open,
     };
     loop {
         let replies = tokio::select! {
@@ -63,7 +65,7 @@ pub async fn serve(
                 return;
             }
         }
-        // The editor may have gone; the next read ends the loop.
+        // The editor may have disconnected; the next read ends the loop.
         output.flush().await.ok();
     }
     reader.abort();
@@ -73,6 +75,14 @@ pub async fn serve(
 struct Server {
     predictor: Predictor,
     running: Option<Running>,
+    phase: ConnectionPhase,
+}
+
+/// Whether the editor has ended the connection with `shutdown`: only `exit` may follow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ConnectionPhase {
+    Open,
+    ShutDown,
 }
 
 /// The prediction that is being computed.
@@ -89,7 +99,7 @@ struct WaitingRequest {
     dialect: protocol::Dialect,
 }
 
-/// What a message leads to.
+/// The effect of a message.
 enum Received {
     Replies(Vec<Value>),
     Exit,
@@ -107,7 +117,18 @@ impl Server {
         let Some(incoming) = EditorMessage::parse(message) else {
             return Received::Replies(Vec::new());
         };
+        if self.phase == ConnectionPhase::ShutDown && !matches!(incoming, EditorMessage::Exit) {
+            let id = message.get("id").filter(|id| !id.is_null());
+            let refused = id.map(|id| error_response(id, INVALID_REQUEST, "the server is shut down"));
+            return Received::Replies(refused.into_iter().collect());
+        }
         let replies = match incoming {
+            EditorMessage::Shutdown { id } => {
+                self.phase = ConnectionPhase::ShutDown;
+                let mut replies = self.drop_running(SERVER_CANCELLED, "the server is shut down");
+                replies.push(response(&id, Value::Null));
+                replies
+            }
             EditorMessage::Initialize { id, params } => vec![response(&id, self.predictor.initialize(&params))],
             EditorMessage::Request { id, result } => vec![response(&id, result)],
             EditorMessage::Unknown { id, method } => {
@@ -134,7 +155,7 @@ impl Server {
                 let advance = self.predictor.accepted();
                 let mut replies = vec![response(&id, Value::Null)];
                 if let Some(Started::Work { hash, work, .. }) = advance {
-                    replies.extend(self.drop_running(SERVER_CANCELLED, "a newer request came"));
+                    replies.extend(self.drop_running(SERVER_CANCELLED, "a newer request arrived"));
                     self.running = Some(Running {
                         request: None,
                         hash,
@@ -159,7 +180,7 @@ impl Server {
         };
         match self.predictor.start(&request) {
             Started::Answer(answer) => {
-                let mut replies = self.drop_running(SERVER_CANCELLED, "a newer request came");
+                let mut replies = self.drop_running(SERVER_CANCELLED, "a newer request arrived");
                 replies.push(response(&waiting.id, waiting.dialect.render(answer.as_ref())));
                 replies
             }
@@ -172,7 +193,7 @@ impl Server {
                     running.request = Some(waiting);
                     return Vec::new();
                 }
-                let replies = self.drop_running(SERVER_CANCELLED, "a newer request came");
+                let replies = self.drop_running(SERVER_CANCELLED, "a newer request arrived");
                 self.running = Some(Running {
                     request: Some(waiting),
                     hash,

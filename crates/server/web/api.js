@@ -1,6 +1,7 @@
 // Requests to the server, and its event streams.
 
 let csrf = "";
+let canHighlight = true;
 
 export class ApiError extends Error {
   constructor(status, message, hint) {
@@ -14,6 +15,7 @@ export class ApiError extends Error {
 export async function connect() {
   const me = await request("GET", "/me");
   csrf = me.csrf;
+  canHighlight = !me.read_only;
   return me;
 }
 
@@ -109,9 +111,16 @@ export function follow(session, cursor, handle, status) {
   }
 }
 
+/** An image of an item as an address for an `img` element; null if it cannot be loaded. */
+export async function itemImage(session, item, number) {
+  const response = await fetch(`/api/v1/sessions/${session}/items/${item}/media/${number}`).catch(() => null);
+  return response?.ok ? URL.createObjectURL(await response.blob()) : null;
+}
+
 const highlighted = new Map();
 /** Spans of highlighted source text; null if the language is unknown. */
 export async function highlight(language, text) {
+  if (!canHighlight) return null;
   const key = `${language}\n${text}`;
   if (!highlighted.has(key)) {
     if (highlighted.size > 200) highlighted.clear();

@@ -14,7 +14,7 @@ class App {
     this.known = new Map();
     this.sidebar = new Sidebar(this);
     this.main = el("main", { class: "panes" });
-    this.node = el("div", { class: "app" }, me.read_only ? null : this.sidebar.node, this.main);
+    this.node = el("div", { class: me.read_only ? "app read-only" : "app" }, me.read_only ? null : this.sidebar.node, this.main);
     fill(document.getElementById("app"), this.node);
     this.setTheme(localStorage.getItem("theme") ?? "auto");
     if (!me.read_only) {
@@ -45,17 +45,19 @@ class App {
     this.node.classList.toggle("empty", this.panes.size === 0);
     this.node.classList.remove("sidebar-open");
     if (this.panes.size === 0) {
-      fill(this.main, el("div", { class: "welcome" }, el("h1", {}, "hew"), el("p", {}, `Start a session in ${this.me.root}, or choose one.`),
+      fill(this.main, el("div", { class: "welcome" }, el("h2", {}, "hew"), el("p", {}, `Start a session in ${this.me.root}, or choose one.`),
         el("button", { type: "button", class: "primary", onclick: () => this.create() }, "New session")));
     } else this.main.querySelector(".welcome")?.remove();
     this.sidebar.show();
   }
 
-  openPane(id, beside = false) {
+  /** Shows a session, beside the others or alone, at an item or at its end. */
+  openPane(id, beside = false, item = null) {
     const ids = beside ? [...this.panes.keys(), id] : [id];
     const hash = `#${[...new Set(ids)].slice(-4).join(",")}`;
-    if (location.hash === hash) this.route();
-    else location.hash = hash;
+    if (location.hash !== hash) location.hash = hash;
+    this.route();
+    if (item) this.panes.get(id)?.showItem(item);
   }
 
   closePane(id) {
@@ -71,6 +73,7 @@ class App {
       const session = await post("/sessions");
       await this.sidebar.refresh();
       this.openPane(session.id);
+      this.panes.get(session.id)?.focus();
     } catch (error) { report(error); }
   }
 

@@ -64,7 +64,9 @@ export class Composer {
         this.selected = (this.selected + step) % this.matches.length;
         return this.showMatches();
       }
-      if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) {
+      // A command that is complete runs.
+      const isComplete = this.matches.some((match) => match.from === 0 && match.text.trim() === this.input.value.trim());
+      if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !isComplete)) {
         event.preventDefault();
         return this.accept(this.selected);
       }
@@ -169,6 +171,7 @@ export class Composer {
     this.input.value = this.input.value.slice(0, match.from) + match.text + this.input.value.slice(end);
     const at = match.from + match.text.length;
     this.input.setSelectionRange(at, at);
+    sessionStorage.setItem(`draft-${this.session}`, this.input.value);
     this.hide();
     this.resize();
   }

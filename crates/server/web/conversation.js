@@ -1,6 +1,6 @@
 // The items of a session as elements: prompts, replies with growing text, tool cards with growing diffs, notices.
 
-import { get } from "./api.js";
+import { get, itemImage } from "./api.js";
 import { diffCount, diffLine, diffView } from "./diff.js";
 import { button, el, fill } from "./dom.js";
 import { codeBlock, markdown, MarkdownView } from "./markdown.js";
@@ -30,15 +30,24 @@ export class Conversation {
 
   /** Discards unfinished work; a `live` event describes it anew. */
   clearLive() {
-    for (const view of this.open.values()) view.remove();
+    for (const view of this.open.values()) if (!view.isStored) view.remove();
     this.open.clear();
     for (const [call, card] of this.calls) {
-      if (card.isFinished || card.isStored) continue;
+      if (card.isFinished) continue;
+      // Its call is part of a finished reply.
+      if (card.isStored) {
+        card.reset();
+        continue;
+      }
       card.node.remove();
       this.calls.delete(call);
     }
+    for (const question of this.questions.values()) question.remove();
     this.questions.clear();
-    fill(this.tail);
+  }
+
+  clearNotices() {
+    this.tail.querySelectorAll(".notice").forEach((node) => node.remove());
   }
 
   handle(event) {
@@ -122,7 +131,8 @@ export class Conversation {
       }
       case "summary": return add(el("details", { class: "entry summary" }, el("summary", {}, "The conversation was summarised"), markdown(textOf(item))));
       case "notice": return add(el("p", { class: "entry notice" }, item.text));
-      case "wake": return add(el("p", { class: "entry notice" }, `${item.cause}: ${textOf(item)}`));
+      case "wake": return add(el("details", { class: "entry notice" }, el("summary", {}, `Continuing because of ${item.cause}`),
+        el("pre", { class: "output", tabindex: "0" }, textOf(item))));
       case "mode": return add(el("p", { class: "entry notice" }, `Mode: ${item.name}`));
       case "todos": {
         this.todos = item.list;
@@ -146,7 +156,7 @@ export class Conversation {
       button("Rewind", () => this.actions.rewind(item, parts.join("\n")), { class: "plain", title: "Rewind to before this prompt" }),
       button("Fork", () => this.actions.fork(item), { class: "plain", title: "Continue in a copy from here" }));
     return el("article", { class: "entry prompt", "aria-label": "Prompt", id: `item-${item.id}` },
-      el("div", { class: "prompt-text" }, parts.join("\n\n")), chips.length > 0 ? el("div", { class: "chips" }, chips) : null, menu);
+      el("div", { class: "prompt-text" }, parts.join("\n\n")), images(this.session, item), chips.length > 0 ? el("div", { class: "chips" }, chips) : null, menu);
   }
 
   card(call, tool, reply) {
@@ -163,13 +173,18 @@ export class Conversation {
     if (this.questions.has(event.id) || this.actions.readOnly) return;
     const card = questionCard(this.session, event, subtask);
     this.questions.set(event.id, card);
+    card.dataset.call = event.call ?? "";
+    this.calls.get(event.call)?.setState("waiting");
     this.tail.append(card);
     this.actions.asked(event);
   }
 
   answered(id) {
-    this.questions.get(id)?.remove();
+    const card = this.questions.get(id);
+    card?.remove();
     this.questions.delete(id);
+    const call = this.calls.get(card?.dataset.call);
+    if (call?.node.dataset.state === "waiting") call.setState("running");
   }
 
   notice(level, text) {
@@ -200,6 +215,7 @@ export class Conversation {
     if (at < 0) return;
     for (const gone of this.items.splice(at + 1)) gone.nodes.forEach((node) => node.remove());
     this.clearLive();
+    this.clearNotices();
   }
 
   firstPrompt() {
@@ -304,9 +320,19 @@ class ToolCard {
     if (path) this.setTitle(path);
   }
 
+  /** Forgets what is unfinished. */
+  reset() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    this.output = "";
+    this.lines = [];
+    if (this.input) this.renderInput(this.input);
+    this.setState("");
+  }
+
   setState(state) {
     this.node.dataset.state = state;
-    this.state.textContent = { writing: "writing…", running: "running…", ok: "", failed: "failed" }[state] ?? state;
+    this.state.textContent = { writing: "writing…", running: "running…", waiting: "waits for an answer", ok: "", failed: "failed" }[state] ?? state;
   }
 
   addInput(json) {
@@ -388,9 +414,10 @@ class ToolCard {
     const changes = item.changes ?? [];
     const diffs = el("div", {});
     if (changes.length > 0) content.push(diffs);
+    content.push(images(this.conversation.session, item));
     if (output.trim() && (changes.length === 0 || !item.ok)) content.push(shownText(output, this.tool, this.input));
     fill(this.body, content);
-    this.node.open = changes.length > 0 || !item.ok;
+    this.node.open = changes.length > 0 || !item.ok || (item.parts ?? []).some(isImage);
     if (changes.length > 0) this.showChanges(item, diffs);
   }
 
@@ -408,6 +435,26 @@ class ToolCard {
     if (parts.length > 0) fill(node, parts);
     this.state.append(el("span", { class: "added" }, ` +${added}`), el("span", { class: "removed" }, ` −${removed}`));
   }
+}
+
+const isImage = (part) => part.type === "media" && part.mime.startsWith("image/");
+
+/** The images of an item; null if it has none. */
+function images(session, item) {
+  const media = (item.parts ?? []).filter((part) => part.type === "media");
+  if (!media.some(isImage)) return null;
+  const node = el("div", { class: "images" });
+  media.forEach((part, number) => {
+    if (!isImage(part)) return;
+    const image = el("img", { alt: part.name ?? "image", loading: "lazy" });
+    node.append(image);
+    itemImage(session, item.id, number).then((address) => {
+      if (!address) return image.remove();
+      image.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
+      image.src = address;
+    });
+  });
+  return node;
 }
 
 function changesList(changes) {

@@ -3,6 +3,24 @@
 import { highlight } from "./api.js";
 import { el } from "./dom.js";
 
+/** Deeper nested text is shown as it is. */
+const MAX_DEPTH = 24;
+/** Longer lines are shown as they are: matching takes quadratic time. */
+const MAX_LINE = 8000;
+
+let depth = 0;
+
+/** Calls a function that may call itself for nested text; beyond the maximum depth, calls another one instead. */
+function nested(render, renderPlain) {
+  if (depth >= MAX_DEPTH) return renderPlain();
+  depth += 1;
+  try {
+    return render();
+  } finally {
+    depth -= 1;
+  }
+}
+
 /** Renders growing Markdown into a container: unchanged blocks keep their elements. */
 export class MarkdownView {
   constructor() {
@@ -65,16 +83,25 @@ function splitBlocks(text) {
       continue;
     }
     if (isList(lines) && !/^\s/.test(line) && !isItem(line) && !lines[lines.length - 1].trim()) flush();
+    const isFirst = lines.length === 0;
     lines.push(line);
+    if (isFirst && (HEADING.test(line) || RULE.test(line))) flush();
   }
   flush();
   return blocks;
 }
 
+const HEADING = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/;
+const RULE = /^\s{0,3}([-*_])(\s*\1){2,}\s*$/;
+
 const isItem = (line) => /^\s*([-*+]|\d{1,9}[.)])\s/.test(line);
 const isList = (lines) => lines.length > 0 && isItem(lines[0]);
 
 function renderBlock(block, finished) {
+  return nested(() => renderNestedBlock(block, finished), () => el("p", {}, block));
+}
+
+function renderNestedBlock(block, finished) {
   const lines = block.split("\n");
   const first = lines[0];
   const fence = /^\s{0,3}(`{3,}|~{3,})\s*([^\s`]*)/.exec(first);
@@ -83,15 +110,9 @@ function renderBlock(block, finished) {
     const body = lines.slice(1, lines.length > 1 && last.startsWith(fence[1]) ? -1 : undefined);
     return codeBlock(body.join("\n"), fence[2], finished);
   }
-  const heading = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(first);
-  if (heading) {
-    const node = el(`h${Math.min(heading[1].length + 2, 6)}`, {}, inline(heading[2]));
-    return lines.length === 1 ? node : group(node, renderBlock(lines.slice(1).join("\n"), finished));
-  }
-  if (/^\s{0,3}([-*_])(\s*\1){2,}\s*$/.test(first)) {
-    const rule = el("hr");
-    return lines.length === 1 ? rule : group(rule, renderBlock(lines.slice(1).join("\n"), finished));
-  }
+  const heading = HEADING.exec(first);
+  if (heading) return el(`h${Math.min(heading[1].length + 2, 6)}`, {}, inline(heading[2]));
+  if (RULE.test(first)) return el("hr");
   if (first.startsWith(">")) {
     const inner = lines.map((line) => line.replace(/^\s*>\s?/, "")).join("\n");
     return el("blockquote", {}, splitBlocks(inner).map((part) => renderBlock(part, finished)));
@@ -102,8 +123,6 @@ function renderBlock(block, finished) {
   }
   return el("p", {}, paragraph(lines));
 }
-
-const group = (...nodes) => el("div", {}, ...nodes);
 
 function paragraph(lines) {
   const nodes = [];
@@ -185,7 +204,7 @@ export function highlightedNodes(text, spans) {
 const INLINE = new RegExp([
   "(?<code>(?<ticks>`+)(?<inner>[^`]|[^`][\\s\\S]*?[^`])\\k<ticks>(?!`))",
   "\\\\(?<escaped>[\\\\`*_{}\\[\\]()#+\\-.!|~<>])",
-  "(?<image>!\\[(?<alt>[^\\]]*)\\]\\((?<src>[^)\\s]*)[^)]*\\))",
+  "(?<image>!\\[(?<alt>[^\\]]*)\\]\\((?<src>[^()\\s]*)(?:\\s[^()]*)?\\))",
   "(?<link>\\[(?<label>(?:[^\\[\\]]|\\[[^\\]]*\\])*)\\]\\((?<href>(?:[^()\\s]|\\([^()]*\\))*)(?:\\s+\"[^\"]*\")?\\))",
   "(?<bold>(?<b>\\*\\*|__)(?=\\S)(?<strong>[\\s\\S]*?\\S)\\k<b>)",
   "(?<strike>~~(?=\\S)(?<struck>[\\s\\S]*?\\S)~~)",
@@ -194,6 +213,10 @@ const INLINE = new RegExp([
 ].join("|"), "g");
 
 function inline(text) {
+  return text.length > MAX_LINE ? [text] : nested(() => inlineNodes(text), () => [text]);
+}
+
+function inlineNodes(text) {
   const nodes = [];
   let at = 0;
   for (const match of text.matchAll(INLINE)) {

@@ -29,6 +29,8 @@ function permission(card, question, answer) {
   );
   const buttons = el("div", { class: "buttons" },
     button("Allow once", () => answer({ type: "approve" }), { class: "primary", dataset: { answer: "once" } }),
+    question.action?.action === "escalate" ? button("Network only", () => answer({ type: "approve_network" })) : null,
+    question.input && typeof question.input === "object" ? button("Edit…", () => editInput(card, question, answer), { dataset: { answer: "edit" } }) : null,
     button("Deny", () => answer({ type: "reject", reason: reason.value.trim() || null }), { class: "danger", dataset: { answer: "deny" } }),
   );
   const rules = question.rules ?? [];
@@ -41,6 +43,21 @@ function permission(card, question, answer) {
   } else card.append(buttons);
   const reason = el("input", { placeholder: "Reason for denying (optional)", "aria-label": "Reason for denying" });
   card.append(reason);
+}
+
+/** Lets the user change the command, or the whole input, before it is allowed. */
+function editInput(card, question, answer) {
+  if (card.querySelector("textarea")) return;
+  const command = typeof question.input.command === "string" ? question.input.command : null;
+  const text = el("textarea", { rows: "4", "aria-label": command === null ? "Input" : "Command" });
+  text.value = command ?? JSON.stringify(question.input, null, 2);
+  const apply = () => {
+    try {
+      answer({ type: "modify", input: command === null ? JSON.parse(text.value) : { ...question.input, command: text.value } });
+    } catch (error) { report(error); }
+  };
+  card.append(text, el("div", { class: "buttons" }, button("Run the edited call", apply, { class: "primary" })));
+  text.focus();
 }
 
 function inquiry(card, question, answer) {

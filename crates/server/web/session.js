@@ -2,24 +2,35 @@
 
 import { follow, get, post, request } from "./api.js";
 import { Composer } from "./composer.js";
-import { Conversation } from "./conversation.js";
+import { Conversation, textOf } from "./conversation.js";
 import { button, dollars, el, fill, report, toast, tokens } from "./dom.js";
-import { chartsView, jobsView, restore, reviewView, rewindView, settingsView, showLink } from "./views.js";
+import { chartsView, helpView, jobsView, restore, reviewView, rewindView, settingsView, showLink } from "./views.js";
 
-/** Commands of the page, as in the terminal. */
+/** Commands of the page, with the names and aliases of the terminal. */
 export const COMMANDS = [
-  ["new", "start a new session"], ["changes", "review the changes of this session"], ["undo", "undo the last turn's file changes"],
-  ["redo", "redo the undone file changes"], ["rewind", "rewind to an earlier prompt"], ["fork", "continue in a copy of this session"],
-  ["compact", "replace the conversation by a summary"], ["continue", "continue the interrupted turn"], ["model", "choose a model"],
-  ["mode", "choose a mode"], ["effort", "set the reasoning effort"], ["permission", "set the permission level"], ["context", "what fills the window"],
-  ["cost", "what each turn cost"], ["jobs", "show background jobs"], ["settings", "settings, panels, servers and permissions"],
-  ["rename", "change the title"], ["export", "download the session"], ["share", "create a read-only link"], ["close", "close this session here"],
+  ["new", "start a new session", "clear", "reset"], ["sessions", "search all sessions", "resume", "history", "search", "find"],
+  ["changes", "review the changes of this session", "diff"], ["undo", "undo the last turn's file changes"],
+  ["redo", "redo the undone file changes"], ["rewind", "rewind to an earlier prompt", "back", "checkpoint", "timeline"],
+  ["fork", "continue in a copy of this session", "branch"], ["compact", "replace the conversation by a summary", "summarise", "summarize"],
+  ["continue", "continue the interrupted turn"], ["model", "choose a model", "models"], ["mode", "choose a mode", "modes", "agent"],
+  ["effort", "set the reasoning effort", "reasoning", "thinking"], ["permission", "set the permission level"],
+  ["context", "what fills the window", "usage", "stats"], ["cost", "what each turn cost"], ["todo", "show the todo list", "todos"],
+  ["jobs", "show background jobs", "ps", "bashes"], ["settings", "settings and their sources", "config", "status"],
+  ["panels", "open or close panels", "panel"], ["servers", "show MCP and language servers", "mcp", "lsp"],
+  ["permissions", "show and revoke permission rules", "allow", "approvals"], ["theme", "automatic, light or dark", "themes"],
+  ["copy", "copy the last reply"], ["rename", "change the title", "title"], ["export", "download the session"],
+  ["share", "create a read-only link"], ["help", "show commands and keys", "keys"], ["close", "close this session here", "quit", "exit", "q"],
+];
+
+const KEYS = [
+  ["Enter", "send; while a turn runs, steer it"], ["Alt+Enter", "send after this turn"], ["Shift+Enter", "a new line"],
+  ["Escape", "interrupt the turn; close a dialog"], ["Alt+N", "start a new session"], ["Ctrl+click", "show a session beside the others"],
 ];
 
 export class SessionPane {
   constructor(id, app) {
-    Object.assign(this, { id, app, settings: null, state: "stored", title: null, isAtEnd: true });
-    this.heading = el("h1", { class: "title" }, "…");
+    Object.assign(this, { id, app, settings: null, state: "stored", title: null, isAtEnd: true, queued: [] });
+    this.heading = el(app.me.read_only ? "h1" : "h2", { class: "title" }, "…");
     this.status = el("span", { class: "status", role: "status" });
     this.meta = el("div", { class: "meta" });
     this.banner = el("div", { class: "banner", hidden: true });
@@ -38,9 +49,9 @@ export class SessionPane {
       this.isAtEnd = scrollHeight - scrollTop - clientHeight < 60;
     } }, this.conversation.node);
     const readOnly = app.me.read_only;
-    this.composer = readOnly ? null : new Composer(id, COMMANDS, (...args) => this.send(...args), () => this.act("interrupt"));
+    this.composer = readOnly ? null : new Composer(id, COMMANDS, (...args) => this.send(...args), () => this.stopTurn());
     const tools = readOnly ? [] : [
-      button("Changes", () => reviewView(id), { dataset: { view: "changes" } }),
+      button("Changes", () => this.review(), { dataset: { view: "changes" } }),
       button("Context", () => this.charts(), { dataset: { view: "charts" } }),
       button("Jobs", () => jobsView(id), { dataset: { view: "jobs" } }),
       button("Rewind", () => this.rewind(), { dataset: { view: "rewind" } }),
@@ -50,7 +61,7 @@ export class SessionPane {
       el("header", { class: "pane-header" },
         el("div", { class: "title-row" }, button("☰", () => app.toggleSidebar(), { class: "plain menu-button", "aria-label": "Sessions" }), this.heading, this.status,
           readOnly ? null : button("✕", () => app.closePane(id), { class: "plain", "aria-label": "Close this view" })),
-        this.meta, el("nav", { class: "tools", "aria-label": "Session" }, tools)),
+        this.meta, this.tools = el("nav", { class: "tools" }, tools)),
       this.banner, this.scroller, this.todos, this.queue, this.composer?.node);
     this.load();
   }
@@ -61,17 +72,37 @@ export class SessionPane {
       if (this.isGone) return;
       this.title = detail.session.title;
       this.cost = detail.session.cost_usd;
+      this.conversation.clear();
       for (const item of detail.items) this.conversation.finish(item);
       this.handle(detail.live);
       this.showHeader();
       this.isAtEnd = true;
-      this.scroll();
+      this.isLoaded = true;
+      if (this.wanted) this.showItem(this.wanted);
+      else this.scroll();
       this.stop = follow(this.id, detail.cursor, (event) => this.handle(event), (status) => this.connection(status));
       if (!this.settings && !this.app.me.read_only && this.state === "stored") this.wake();
     } catch (error) {
+      if (this.isGone) return;
       this.status.textContent = error.message;
-      report(error);
+      // The server may be starting again.
+      if (error.status === 0 || error.status >= 500) setTimeout(() => { if (!this.isGone) this.load(); }, 2000);
+      else report(error);
     }
+  }
+
+  /** Scrolls to an item, once it is loaded. */
+  showItem(id) {
+    this.wanted = this.isLoaded ? null : id;
+    const node = this.conversation.items.find((known) => known.item.id === id)?.nodes[0];
+    if (!node) return;
+    this.isAtEnd = false;
+    node.scrollIntoView({ block: "center" });
+  }
+
+  focus() {
+    // On a touch screen, this would open the keyboard.
+    if (matchMedia("(pointer: fine)").matches) this.composer?.input.focus();
   }
 
   /** Opens the session in the server, so that its settings and completions are known. */
@@ -96,6 +127,8 @@ export class SessionPane {
     switch (event.type) {
       case "live":
         this.conversation.clearLive();
+        this.conversation.clearNotices();
+        this.isWorking = event.state === "waiting";
         this.setState(event.state);
         this.title = event.title ?? this.title;
         if (event.settings) this.settings = event.settings;
@@ -108,6 +141,9 @@ export class SessionPane {
         this.conversation.clear();
         break;
       case "lagged":
+        break;
+      case "changed":
+        if (event.what === "changes") this.reloadReview?.();
         break;
       case "sessions":
         this.app.states(event.sessions);
@@ -126,17 +162,17 @@ export class SessionPane {
         this.setState("working");
         this.showUnfinished(false);
         this.conversation.clearLive();
+        this.conversation.clearNotices();
         break;
       case "question":
-        this.conversation.handle(event);
-        this.setState("waiting");
-        break;
       case "question.answered":
+      case "subtask":
         this.conversation.handle(event);
-        this.setState("working");
+        this.setState(this.conversation.questions.size > 0 ? "waiting" : this.isWorking ? "working" : "idle");
         break;
       case "turn.finished":
         this.conversation.handle(event);
+        this.returnQueued(event.ending);
         this.setState("idle");
         this.app.notify(this, `The turn ended: ${event.ending.reason}`);
         break;
@@ -153,6 +189,7 @@ export class SessionPane {
 
   setState(state) {
     this.state = state;
+    if (state !== "waiting") this.isWorking = state === "working";
     this.node.dataset.state = state;
     this.composer?.setWorking(["working", "waiting"].includes(state));
   }
@@ -160,6 +197,8 @@ export class SessionPane {
   showHeader() {
     this.heading.textContent = this.title ?? this.conversation.firstPrompt() ?? "New session";
     this.heading.title = this.id;
+    this.node.setAttribute("aria-label", this.heading.textContent);
+    this.tools.setAttribute("aria-label", `Tools of ${this.heading.textContent}`);
     const settings = this.settings;
     const used = this.usage ? this.usage.input + this.usage.cache_read + this.usage.cache_write + this.usage.output : 0;
     const share = settings?.context_window && used ? `${Math.round((used / settings.context_window) * 100)} % of ${tokens(settings.context_window)}` : null;
@@ -168,7 +207,21 @@ export class SessionPane {
     if (this.app.active() === this) document.title = `${this.state === "waiting" ? "● " : ""}${this.title ?? "hew"}`;
   }
 
+  /** The prompts that were not sent go back to the composer of the page that stopped the turn. */
+  returnQueued(ending) {
+    if (this.isStopping && ending.reason === "interrupted" && this.queued.length > 0) {
+      this.composer.setText([...this.queued.map((prompt) => prompt.text), this.composer.input.value].filter(Boolean).join("\n\n"));
+    }
+    this.isStopping = false;
+  }
+
+  stopTurn() {
+    this.isStopping = true;
+    return this.act("interrupt");
+  }
+
   showQueue(queued) {
+    this.queued = queued;
     fill(this.queue, queued.map((prompt) => el("p", { class: "queued" }, el("small", {}, prompt.delivery === "queue" ? "queued " : "next request "), prompt.text)));
   }
 
@@ -207,7 +260,8 @@ export class SessionPane {
 
   async send(text, delivery, attachments) {
     const command = /^\/(\w+)(?:\s+([\s\S]*))?$/.exec(text);
-    if (command && attachments.length === 0 && COMMANDS.some(([name]) => name === command[1])) return this.command(command[1], command[2]?.trim() ?? "");
+    const known = command && attachments.length === 0 && COMMANDS.find(([name, , ...aliases]) => name === command[1] || aliases.includes(command[1]));
+    if (known) return this.command(known[0], command[2]?.trim() ?? "");
     this.isAtEnd = true;
     return this.act("prompts", { text, delivery, attachments });
   }
@@ -219,7 +273,7 @@ export class SessionPane {
     };
     switch (name) {
       case "new": this.app.create(); break;
-      case "changes": reviewView(this.id); break;
+      case "changes": this.review(); break;
       case "undo": case "redo": return restore(this.id, name);
       case "rewind": this.rewind(); break;
       case "fork": this.fork(); break;
@@ -228,9 +282,15 @@ export class SessionPane {
       case "model": case "mode": case "effort": case "permission": await setting(name); break;
       case "context": case "cost": this.charts(); break;
       case "jobs": jobsView(this.id); break;
-      case "settings": this.showSettings(); break;
+      case "settings": case "panels": case "servers": case "permissions": this.showSettings(name); break;
+      case "sessions": this.app.sidebar.focusSearch(argument); break;
+      case "todo": this.openTodos(); break;
+      case "theme": this.app.nextTheme(); break;
+      case "copy": await this.copyReply(); break;
+      case "help": helpView(COMMANDS, KEYS); break;
       case "rename":
-        if (argument) await request("PATCH", `/sessions/${this.id}`, { title: argument }).catch(report);
+        if (!argument) return toast("Usage: /rename TITLE", "error");
+        await request("PATCH", `/sessions/${this.id}`, { title: argument }).catch(report);
         break;
       case "export": location.assign(`/api/v1/sessions/${this.id}/export?format=${argument || "markdown"}`); break;
       case "share":
@@ -242,6 +302,10 @@ export class SessionPane {
     return true;
   }
 
+  async review() {
+    this.reloadReview = await reviewView(this.id);
+  }
+
   charts() {
     chartsView(this.id, this.settings, this.conversation.items.map((known) => known.item));
   }
@@ -250,9 +314,22 @@ export class SessionPane {
     rewindView(this.id, this.conversation.prompts(), (text) => this.composer.setText(text));
   }
 
-  async showSettings() {
+  async showSettings(section) {
     if (!this.settings) await this.wake();
-    if (this.settings) settingsView(this.id, this.settings);
+    if (this.settings) settingsView(this.id, this.settings, section);
+  }
+
+  openTodos() {
+    const details = this.todos.querySelector("details");
+    if (this.todos.hidden || !details) return toast("There are no open todos.");
+    details.open = true;
+    details.querySelector("summary").focus();
+  }
+
+  async copyReply() {
+    const reply = this.conversation.items.findLast((known) => known.item.kind === "reply" && textOf(known.item));
+    if (!reply) return toast("There is no reply yet.");
+    await navigator.clipboard?.writeText(textOf(reply.item)).then(() => toast("Copied"), report);
   }
 
   async fork(upto) {

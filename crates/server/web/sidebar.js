@@ -14,8 +14,9 @@ export class Sidebar {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.search(search.value.trim()), 250);
     } });
+    this.searchInput = search;
     this.node = el("aside", { class: "sidebar", "aria-label": "Sessions" },
-      el("div", { class: "sidebar-top" }, el("strong", {}, "hew"), button("New session", () => app.create(), { class: "primary", dataset: { action: "new" } })),
+      el("div", { class: "sidebar-top" }, el("h1", {}, "hew"), button("New session", () => app.create(), { class: "primary", dataset: { action: "new" } })),
       search, this.list,
       el("div", { class: "sidebar-bottom" }, button("Devices", () => devicesView(app.me)), button("Notifications", () => app.allowNotifications()),
         button("Theme", () => app.nextTheme(), { title: "Automatic, light or dark" })));
@@ -50,13 +51,20 @@ export class Sidebar {
     navigator.setAppBadge?.(waiting)?.catch(() => {});
   }
 
+  focusSearch(query) {
+    this.app.node.classList.add("sidebar-open");
+    this.searchInput.value = query;
+    this.searchInput.focus();
+    this.search(query);
+  }
+
   async search(query) {
     this.isSearching = query.length > 0;
     if (!this.isSearching) return this.show();
     try {
       const hits = await get(`/search?q=${encodeURIComponent(query)}`);
       fill(this.list, hits.length === 0 ? el("li", { class: "muted" }, "Nothing found.") : hits.map((hit) => el("li", {}, el("button", { type: "button", class: "session",
-        onclick: () => this.app.openPane(hit.session) }, el("span", { class: "session-title" }, hit.title ?? "Untitled"), el("small", {}, hit.excerpt)))));
+        onclick: (event) => this.app.openPane(hit.session, event.ctrlKey || event.metaKey, hit.item) }, el("span", { class: "session-title" }, hit.title ?? "Untitled"), el("small", {}, hit.excerpt)))));
     } catch (error) { report(error); }
   }
 }

@@ -5,18 +5,21 @@ import { cacheChart, contextChart, costChart } from "./charts.js";
 import { diffView } from "./diff.js";
 import { ago, button, dialog, dollars, el, fill, report, svg, toast, tokens } from "./dom.js";
 
-/** The unreviewed changes: hunks are accepted or rejected one by one, by file or all at once. */
+/** The unreviewed changes: hunks are accepted or rejected one by one, by file or all at once. Returns what reloads them. */
 export async function reviewView(session) {
+  let isDeciding = false;
   const body = el("div", {}, "Loading…");
   const box = dialog("Changes", body);
   const load = async () => {
     const files = await get(`/sessions/${session}/changes`);
     const all = files.flatMap((file) => file.hunks.map((hunk) => hunk.id));
     const decide = async (decision) => {
+      isDeciding = true;
       try {
         toast((await post(`/sessions/${session}/changes`, decision)).message);
-        await load();
       } catch (error) { report(error); }
+      isDeciding = false;
+      await load().catch(report);
     };
     const pair = (ids, label) => el("div", { class: "buttons" },
       button(`Accept${label}`, () => decide({ accept: ids }), { class: "primary", dataset: { review: "accept" } }),
@@ -32,6 +35,7 @@ export async function reviewView(session) {
       el("div", { class: "buttons" }, button("Undo last turn", () => restore(session, "undo")), button("Redo", () => restore(session, "redo"))));
   };
   await load().catch((error) => { report(error); box.close(); });
+  return () => { if (box.open && !isDeciding) load().catch(() => {}); };
 }
 
 /** Undoes, redoes or rewinds; asks about files that were changed outside the session. */
@@ -103,9 +107,14 @@ export async function jobsView(session) {
 }
 
 /** The model, the mode, permissions, panels, servers and the configuration. */
-export async function settingsView(session, settings) {
-  const change = (body) => request("PATCH", `/sessions/${session}/settings`, body).then(() => toast("Changed"), report);
-  const pick = (label, options, current, apply) => el("label", { class: "field" }, label, el("select", { onchange: (event) => apply(event.target.value) },
+export async function settingsView(session, settings, opened) {
+  const change = (body) => request("PATCH", `/sessions/${session}/settings`, body).then(() => toast("Changed"));
+  const pick = (label, options, current, apply) => el("label", { class: "field" }, label, el("select", { onchange: ({ target }) => {
+    apply(target.value).then(() => { current = target.value; }, (error) => {
+      report(error);
+      target.value = current;
+    });
+  } },
     options.map((option) => el("option", { value: option.name, selected: option.name === current, disabled: Boolean(option.unavailable) },
       option.unavailable ? `${option.name} (${option.unavailable})` : option.name))));
   try {
@@ -120,20 +129,27 @@ export async function settingsView(session, settings) {
       pick("Permission", levels, settings.permission, (permission) => change({ permission })),
       pick("Effort", efforts, settings.effort || "default", (effort) => change({ effort })),
       el("p", { class: "muted" }, `Sandbox: ${settings.sandbox}. Rules: ${settings.rules.join(", ") || "none"}.`),
-      section("Panels", panels.map((panel) => el("label", { class: "choice" }, el("input", { type: "checkbox", checked: panel.open,
+      section("Panels", opened === "panels", panels.map((panel) => el("label", { class: "choice" }, el("input", { type: "checkbox", checked: panel.open,
         onchange: (event) => post(`/sessions/${session}/panels`, { name: panel.name, open: event.target.checked }).then((result) => toast(result.message), report) }), panel.name))),
-      section("Servers", servers.map((server) => el("p", {}, `${server.kind} ${server.name}: ${server.state}`))),
-      section("Permission rules", rules.map((rule) => el("p", { class: "row" }, el("span", {}, `${rule.effect} ${rule.rule}`, el("small", {}, ` ${rule.origin}`)),
+      section("Servers", opened === "servers", servers.map((server) => el("p", {}, `${server.kind} ${server.name}: ${server.state}`))),
+      section("Permission rules", opened === "permissions", rules.map((rule) => el("p", { class: "row" }, el("span", {}, `${rule.effect} ${rule.rule}`, el("small", {}, ` ${rule.origin}`)),
         rule.revocation === "none" ? null : button("Revoke", (event) => {
           event.target.disabled = true;
           post(`/sessions/${session}/permissions/revoke`, { rule: rule.rule }).then(() => toast("Revoked"), report);
         }, { class: "plain" })))),
-      section("Configuration", config.filter((row) => row.value).map((row) => el("p", { title: row.description }, el("code", {}, row.key), ` = ${row.value}`, el("small", {}, ` ${row.origin}`)))));
+      section("Configuration", false, config.filter((row) => row.value).map((row) => el("p", { title: row.description }, el("code", {}, row.key), ` = ${row.value}`, el("small", {}, ` ${row.origin}`)))));
   } catch (error) { report(error); }
 }
 
-function section(title, rows) {
-  return el("details", {}, el("summary", {}, `${title} (${rows.length})`), rows);
+function section(title, open, rows) {
+  return el("details", { open }, el("summary", {}, `${title} (${rows.length})`), rows);
+}
+
+/** The commands and the keys. */
+export function helpView(commands, keys) {
+  const row = ([name, text]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, text));
+  dialog("Help", el("h3", {}, "Commands"), el("table", { class: "legend help" }, el("tbody", {}, commands.map(([name, text]) => row([`/${name}`, text])))),
+    el("h3", {}, "Keys"), el("table", { class: "legend help" }, el("tbody", {}, keys.map(row))));
 }
 
 /** Paired devices, and a link that pairs another one. */

@@ -296,7 +296,7 @@ pub enum TurnEnd {
     Failed {
         /// The error.
         error: String,
-        /// What the user can do about it.
+        /// A hint for the user.
         hint: String,
     },
 }

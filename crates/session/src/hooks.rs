@@ -14,7 +14,7 @@ pub trait Hooks: Send + Sync {
     fn is_registered(&self, moment: HookKind) -> bool;
 
     /// Calls the hooks and waits for their outcome.
-    fn call(&self, session: SessionId, happening: HookEvent) -> BoxFuture<'static, HookOutcome>;
+    fn call(&self, session: SessionId, event: HookEvent) -> BoxFuture<'static, HookOutcome>;
 }
 
 /// The points at which hooks are called.

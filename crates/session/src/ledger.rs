@@ -194,7 +194,7 @@ pub enum PromptDifference {
         /// The part that changed, and how it changed.
         part: String,
     },
-    /// It extends the previous prompt, but the cache entry is expected to be gone.
+    /// It extends the previous prompt, but the cache entry is expected to have expired.
     CacheExpired {
         /// The reason.
         reason: String,

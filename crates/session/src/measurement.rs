@@ -218,7 +218,7 @@ impl std::ops::AddAssign for LineCounts {
 }
 
 /// The part of an edit that remains in a later text, from 0 to 1: added lines that are still there, and removed lines that
-/// are still gone. Lines are compared without surrounding whitespace; blank lines do not count unless there are no others.
+/// are still absent. Lines are compared without surrounding whitespace; blank lines do not count unless there are no others.
 /// `None` if the edit changed nothing.
 pub fn surviving_share(before: &str, after: &str, now: &str) -> Option<f64> {
     let edit = line_balance(before, after, str::trim);
@@ -331,7 +331,11 @@ mod tests {
         assert_eq!(share("old\n", "new\n", "old\n"), Some(0.0), "reverted");
         assert_eq!(share("old\n", "new\n", "new\nmore\n"), Some(1.0), "extended");
         assert_eq!(share("old\n", "new\n", "  new\n"), Some(1.0), "reindented");
-        assert_eq!(share("old\n", "new\n", ""), Some(0.5), "the removed line is still gone");
+        assert_eq!(
+            share("old\n", "new\n", ""),
+            Some(0.5),
+            "the removed line counts as surviving"
+        );
         assert_eq!(share("a\n", "", "a\n"), Some(0.0), "a deleted file was restored");
         assert_eq!(share("a\n", "a\n", "b\n"), None);
         assert_eq!(share("a\nb\n", "a\n\nb\n", "a\nb\n"), Some(0.0), "only a blank line");

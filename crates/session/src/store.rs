@@ -62,7 +62,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the user can do about it.
+    /// A hint for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Unknown(_) | Error::Ambiguous { .. } => "`hew sessions list` shows them",

@@ -1,6 +1,6 @@
 //! Cost of writing: time to open, append and stream, and bytes for a streamed reply and a step.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on may panic")]
+#![allow(clippy::unwrap_used, reason = "a failed step ends the benchmark")]
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use model::{Chunk, Cost, Message, Stop, Usage};

@@ -244,7 +244,7 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Tells other processes how much of the work is done.
+    /// Publishes the progress of the work to other processes.
     pub fn report(&mut self, done: usize, total: usize) -> io::Result<()> {
         self.lock.seek(SeekFrom::Start(0))?;
         self.lock.write_all(format!("{done:10} {total:10}\n").as_bytes())

@@ -29,14 +29,14 @@ use tokio::sync::mpsc;
 const CAPACITY: usize = 8192;
 /// How often spans are exported.
 const SPAN_INTERVAL: Duration = Duration::from_secs(2);
-/// So many spans are exported at once.
+/// The maximum number of spans in one export.
 const MAX_BATCH: usize = 512;
 /// Metrics are exported with each of so many batches of spans.
 const METRIC_INTERVALS: u32 = 5;
 /// How long the end of the process waits for the last export.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Something that a session stored.
+/// A record of a session.
 pub(crate) enum SessionSignal {
     Started(Option<ParentCall>),
     Item(Arc<Item>),
@@ -84,7 +84,7 @@ impl Telemetry {
         self.report(record.session, SessionSignal::Survival(record));
     }
 
-    /// Exports the rest. Returns what went wrong.
+    /// Exports the rest. Returns the error, if any.
     pub async fn close(&self) -> Option<String> {
         drop(lock(&self.signals).take());
         let thread = lock(&self.thread).take()?;
@@ -169,7 +169,7 @@ impl ExportPipeline {
         })
     }
 
-    /// Exports until all senders are gone. Returns the last failure.
+    /// Exports until all senders are dropped. Returns the last failure.
     async fn run(mut self, mut signals: mpsc::Receiver<(SessionId, SessionSignal)>) -> Option<String> {
         let mut ticks = tokio::time::interval(SPAN_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

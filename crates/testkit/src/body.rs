@@ -26,16 +26,16 @@ pub(crate) enum BodyStep {
 
 /// The body of a stream.
 pub(crate) fn stream(wire: Wire, mut events: Vec<Event>, pace: &Pace, fault: Option<&Fault>) -> Vec<BodyStep> {
-    let at = |place| position(&events, place);
-    let mut pour = BodyBuilder::new(wire, *pace);
+    let index = |position: FaultPosition| event_index(&events, position);
+    let mut builder = BodyBuilder::new(wire, *pace);
     match fault {
-        Some(Fault::ErrorEvent { at: place }) => {
-            pour.events(&events[..at(*place)]);
-            pour.send(error_event(wire, &Refusal::Overloaded, &events));
+        Some(Fault::ErrorEvent { at: position }) => {
+            builder.events(&events[..index(*position)]);
+            builder.send(error_event(wire, &Refusal::Overloaded, &events));
         }
         Some(Fault::ContextOverflow { .. }) => {
-            pour.events(&events[..1.min(events.len())]);
-            pour.send(error_event(
+            builder.events(&events[..1.min(events.len())]);
+            builder.send(error_event(
                 wire,
                 &Refusal::TooLong {
                     tokens: 208_310,
@@ -44,77 +44,79 @@ pub(crate) fn stream(wire: Wire, mut events: Vec<Event>, pace: &Pace, fault: Opt
                 &events,
             ));
         }
-        Some(Fault::Cut { at: place }) => {
-            let (before, rest) = events.split_at(at(*place));
-            pour.events(before);
+        Some(Fault::Cut { at: position }) => {
+            let (before, rest) = events.split_at(index(*position));
+            builder.events(before);
             let bytes = rest.first().map(|event| encoded(wire, event)).unwrap_or_default();
-            pour.steps.push(BodyStep::SendAndDisconnect(Bytes::copy_from_slice(
+            builder.steps.push(BodyStep::SendAndDisconnect(Bytes::copy_from_slice(
                 &bytes[..bytes.len() / 2],
             )));
         }
-        Some(Fault::EndEarly { at: place }) => pour.events(&events[..at(*place)]),
-        Some(Fault::Stall { at: place, ms }) => {
-            let (before, rest) = events.split_at(at(*place));
-            pour.events(before);
-            pour.steps
+        Some(Fault::EndEarly { at: position }) => builder.events(&events[..index(*position)]),
+        Some(Fault::Stall { at: position, ms }) => {
+            let (before, rest) = events.split_at(index(*position));
+            builder.events(before);
+            builder
+                .steps
                 .push(ms.map_or(BodyStep::Stall, |ms| BodyStep::Wait(Duration::from_millis(ms))));
-            pour.events(rest);
+            builder.events(rest);
         }
-        Some(Fault::Garbage { at: place }) => {
-            let (before, rest) = events.split_at(at(*place));
-            pour.events(before);
-            pour.send(garbage(wire));
-            pour.events(rest);
+        Some(Fault::Garbage { at: position }) => {
+            let (before, rest) = events.split_at(index(*position));
+            builder.events(before);
+            builder.send(garbage(wire));
+            builder.events(rest);
         }
-        Some(Fault::Noise) => with_noise(&mut pour, &events),
+        Some(Fault::Noise) => with_noise(&mut builder, &events),
         Some(Fault::HugeLine { bytes }) => {
-            let huge = at(FaultPosition::Text);
+            let huge = index(FaultPosition::Text);
             if let Some(event) = events.get_mut(huge) {
                 pad(&mut event.data, *bytes);
             }
-            pour.events(&events);
+            builder.events(&events);
         }
         Some(Fault::MissingDone) => {
             events.retain(|event| event.part != EventPart::Done);
-            pour.events(&events);
+            builder.events(&events);
         }
         Some(Fault::Drip { ms }) => {
-            pour.events(&events);
-            pour.drip(*ms);
+            builder.events(&events);
+            builder.drip(*ms);
         }
-        _ => pour.events(&events),
+        _ => builder.events(&events),
     }
-    pour.steps
+    builder.steps
 }
 
 /// The body of a complete reply.
 pub(crate) fn whole(body: Vec<u8>, pace: &Pace, fault: Option<&Fault>) -> Vec<BodyStep> {
-    let mut pour = BodyBuilder::new(Wire::Chat, *pace);
+    let mut builder = BodyBuilder::new(Wire::Chat, *pace);
     let half = body.len() / 2;
     match fault {
-        Some(Fault::Cut { .. }) => pour
+        Some(Fault::Cut { .. }) => builder
             .steps
             .push(BodyStep::SendAndDisconnect(Bytes::copy_from_slice(&body[..half]))),
-        Some(Fault::EndEarly { .. } | Fault::MissingDone) => pour.send(body[..half].to_vec()),
+        Some(Fault::EndEarly { .. } | Fault::MissingDone) => builder.send(body[..half].to_vec()),
         Some(Fault::Stall { ms, .. }) => {
-            pour.send(body[..half].to_vec());
-            pour.steps
+            builder.send(body[..half].to_vec());
+            builder
+                .steps
                 .push(ms.map_or(BodyStep::Stall, |ms| BodyStep::Wait(Duration::from_millis(ms))));
-            pour.send(body[half..].to_vec());
+            builder.send(body[half..].to_vec());
         }
-        Some(Fault::Garbage { .. }) => pour.send(garbage(Wire::Bedrock)),
+        Some(Fault::Garbage { .. }) => builder.send(garbage(Wire::Bedrock)),
         Some(Fault::HugeLine { bytes }) => {
             let mut text = String::from_utf8_lossy(&body).into_owned();
             pad(&mut text, *bytes);
-            pour.send(text.into_bytes());
+            builder.send(text.into_bytes());
         }
         Some(Fault::Drip { ms }) => {
-            pour.send(body);
-            pour.drip(*ms);
+            builder.send(body);
+            builder.drip(*ms);
         }
-        _ => pour.send(body),
+        _ => builder.send(body),
     }
-    pour.steps
+    builder.steps
 }
 
 struct BodyBuilder {
@@ -167,13 +169,13 @@ impl BodyBuilder {
 }
 
 /// The event before which a fault occurs.
-fn position(events: &[Event], place: FaultPosition) -> usize {
+fn event_index(events: &[Event], position: FaultPosition) -> usize {
     let middle = |part| {
         let found: Vec<usize> = (0..events.len()).filter(|at| events[*at].part == part).collect();
         found.get(found.len() / 2).copied()
     };
     let last = events.len().saturating_sub(1);
-    match place {
+    match position {
         FaultPosition::Head => Some(0),
         FaultPosition::Start => Some(1.min(last)),
         FaultPosition::Thinking => middle(EventPart::Thinking),
@@ -235,24 +237,24 @@ fn garbage(wire: Wire) -> Vec<u8> {
 }
 
 /// The same events with comments, unknown events and fields, with CR LF and without the optional space.
-fn with_noise(pour: &mut BodyBuilder, events: &[Event]) {
-    if pour.wire == Wire::Bedrock {
+fn with_noise(builder: &mut BodyBuilder, events: &[Event]) {
+    if builder.wire == Wire::Bedrock {
         for event in events {
-            pour.send(eventstream::chunk(r#"{"type":"scripted_noise","index":0}"#));
-            pour.events(std::slice::from_ref(event));
+            builder.send(eventstream::chunk(r#"{"type":"scripted_noise","index":0}"#));
+            builder.events(std::slice::from_ref(event));
         }
         return;
     }
-    pour.send(b"\xef\xbb\xbf: comment\r\n\r\nretry: 3000\r\n\r\n".to_vec());
+    builder.send(b"\xef\xbb\xbf: comment\r\n\r\nretry: 3000\r\n\r\n".to_vec());
     for (n, event) in events.iter().enumerate() {
         let name = event.name.map(|name| format!("event:{name}\r\n")).unwrap_or_default();
-        let unknown = match pour.wire {
+        let unknown = match builder.wire {
             Wire::Anthropic | Wire::Vertex | Wire::Responses => {
                 "event: scripted_noise\r\ndata: {\"type\":\"scripted_noise\"}\r\n\r\n"
             }
             Wire::Chat | Wire::Gemini | Wire::Bedrock => ": PROCESSING\r\n\r\n",
         };
-        pour.send(
+        builder.send(
             format!(
                 "{unknown}id: {n}\r\n{name}data:{}\r\nmystery: field\r\n\r\n",
                 event.data

@@ -45,10 +45,10 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The binary under test ended, or timed out, before it printed the expected text.
-    #[error("{wanted:?} was not printed; stdout so far: {stdout:?}")]
+    #[error("{expected:?} was not printed; stdout so far: {stdout:?}")]
     NotPrinted {
         /// The expected text.
-        wanted: String,
+        expected: String,
         /// The actual output.
         stdout: String,
     },

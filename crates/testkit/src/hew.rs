@@ -28,7 +28,7 @@ pub struct Hew {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     stdin: Option<Vec<u8>>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// The result of a run.
@@ -73,7 +73,7 @@ impl Hew {
             arguments: Vec::new(),
             environment: NO_SERVERS.map(|(name, url)| (name.into(), url.into())).to_vec(),
             stdin: None,
-            patience: DEFAULT_TIMEOUT,
+            timeout: DEFAULT_TIMEOUT,
         })
     }
 
@@ -126,8 +126,8 @@ impl Hew {
     }
 
     /// Kills it after this time.
-    pub fn timeout(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
@@ -228,7 +228,7 @@ impl Hew {
             stderr,
             feeding,
             binary: self.binary,
-            patience: self.patience,
+            timeout: self.timeout,
             _home: self.home,
         })
     }
@@ -248,7 +248,7 @@ pub struct Running {
     stderr: PipeCapture,
     feeding: Option<JoinHandle<()>>,
     binary: PathBuf,
-    patience: Duration,
+    timeout: Duration,
     _home: Arc<tempfile::TempDir>,
 }
 
@@ -264,16 +264,16 @@ impl Running {
     }
 
     /// Waits until it has printed this text.
-    pub async fn wait_for_output(&mut self, wanted: &str) -> Result<(), Error> {
+    pub async fn wait_for_output(&mut self, expected: &str) -> Result<(), Error> {
         let mut seen = self.stdout.seen.subscribe();
-        let printed = seen.wait_for(|seen| contains(&seen.bytes, wanted) || seen.is_over);
-        let in_time = matches!(tokio::time::timeout(self.patience, printed).await, Ok(Ok(_)));
+        let printed = seen.wait_for(|seen| contains(&seen.bytes, expected) || seen.is_over);
+        let in_time = matches!(tokio::time::timeout(self.timeout, printed).await, Ok(Ok(_)));
         let stdout = self.stdout.text();
-        if in_time && stdout.contains(wanted) {
+        if in_time && stdout.contains(expected) {
             return Ok(());
         }
         Err(Error::NotPrinted {
-            wanted: wanted.to_owned(),
+            expected: expected.to_owned(),
             stdout,
         })
     }
@@ -295,7 +295,7 @@ impl Running {
 
     /// Waits for the exit, or kills the process after the timeout.
     pub async fn wait(mut self) -> Result<Output, Error> {
-        let ended = tokio::time::timeout(self.patience, self.child.wait()).await;
+        let ended = tokio::time::timeout(self.timeout, self.child.wait()).await;
         let status = match ended {
             Ok(status) => Some(status.map_err(|source| Error::Run {
                 binary: self.binary.clone(),
@@ -316,10 +316,10 @@ impl Running {
     }
 
     fn signal(&self, signal: Signal) -> Result<(), Error> {
-        let gone = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let not_found = || std::io::Error::from(std::io::ErrorKind::NotFound);
         let sent = match (self.child.id(), self.pid) {
             (Some(_), Some(pid)) => kill_process(pid, signal).map_err(std::io::Error::from),
-            _ => Err(gone()),
+            _ => Err(not_found()),
         };
         sent.map_err(|source| Error::Run {
             binary: self.binary.clone(),
@@ -329,7 +329,7 @@ impl Running {
 
     fn end_group(&mut self) {
         if let Some(pid) = self.pid.take() {
-            // An error means that the group is already gone.
+            // An error means that the group has already ended.
             kill_process_group(pid, Signal::KILL).unwrap_or(());
         }
     }
@@ -379,15 +379,18 @@ impl PipeCapture {
 
     /// All output, once the process has ended.
     async fn rest(&mut self) -> String {
-        let patience = Duration::from_secs(5);
+        let timeout = Duration::from_secs(5);
         // A process that left the group may hold the pipe; then the output so far must suffice.
-        drop(tokio::time::timeout(patience, &mut self.reading).await);
+        drop(tokio::time::timeout(timeout, &mut self.reading).await);
         self.text()
     }
 }
 
-fn contains(bytes: &[u8], wanted: &str) -> bool {
-    wanted.is_empty() || bytes.windows(wanted.len()).any(|window| window == wanted.as_bytes())
+fn contains(bytes: &[u8], expected: &str) -> bool {
+    expected.is_empty()
+        || bytes
+            .windows(expected.len())
+            .any(|window| window == expected.as_bytes())
 }
 
 /// Addresses without a server: those on this machine must not affect a test.

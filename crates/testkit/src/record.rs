@@ -137,9 +137,9 @@ impl Records {
         self.changes.send_modify(|version| *version += 1);
     }
 
-    pub(crate) async fn wait_until(&self, is_so: impl Fn(&[RecordedRequest]) -> bool) {
+    pub(crate) async fn wait_until(&self, condition: impl Fn(&[RecordedRequest]) -> bool) {
         let mut changes = self.changes.subscribe();
-        while !is_so(&self.log().records) {
+        while !condition(&self.log().records) {
             if changes.changed().await.is_err() {
                 return;
             }

@@ -78,8 +78,8 @@ impl Server {
     }
 
     /// Waits until the condition holds for the requests so far.
-    pub async fn wait_until(&self, is_so: impl Fn(&[RecordedRequest]) -> bool) {
-        self.shared.records.wait_until(is_so).await;
+    pub async fn wait_until(&self, condition: impl Fn(&[RecordedRequest]) -> bool) {
+        self.shared.records.wait_until(condition).await;
     }
 
     /// Stops it, and returns when its port and connections are closed.

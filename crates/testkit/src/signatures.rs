@@ -62,7 +62,7 @@ impl SignatureRegistry {
     }
 
     /// Whether a signature was issued here, for any thinking.
-    pub(crate) fn knows(&self, signature: &str) -> bool {
+    pub(crate) fn contains(&self, signature: &str) -> bool {
         self.thoughts.contains_key(signature) || is_derived(signature)
     }
 
@@ -83,8 +83,8 @@ mod tests {
             ..Thinking::default()
         };
         let seals = SignatureRegistry::default();
-        assert!(seals.matches(&signature(&thought), "Hm.") && seals.knows(&signature(&thought)));
+        assert!(seals.matches(&signature(&thought), "Hm.") && seals.contains(&signature(&thought)));
         assert!(!seals.matches(&signature(&thought), "Hm!"));
-        assert!(!seals.knows("forged") && !seals.knows("") && !seals.knows(&STANDARD.encode([7; 48])));
+        assert!(!seals.contains("forged") && !seals.contains("") && !seals.contains(&STANDARD.encode([7; 48])));
     }
 }

@@ -11,6 +11,8 @@ use crate::hew::Hew;
 const TIMEOUT: Duration = Duration::from_secs(180);
 /// The terminal variables for programs in the window.
 const TERMINAL: &[(&str, &str)] = &[("TERM", "tmux-256color"), ("COLORTERM", "truecolor"), ("TMUX", "tmux")];
+/// How long a matching screen may continue to change.
+const SETTLE_TIME: Duration = Duration::from_millis(500);
 /// The polling interval for the screen.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
@@ -120,16 +122,26 @@ impl Tmux {
     }
 
     /// Waits until the condition holds for the history; the error contains the actual content.
-    pub async fn wait_until(&self, wanted: impl Fn(&str) -> bool) -> Result<String, Error> {
+    ///
+    /// tmux may show a part of a frame, so the result is the content of two equal captures, or the last one if the
+    /// screen does not stop changing within [`SETTLE_TIME`].
+    pub async fn wait_until(&self, expected: impl Fn(&str) -> bool) -> Result<String, Error> {
         let start = Instant::now();
+        let mut matched: Option<(Instant, String)> = None;
         loop {
             let all = self.scrollback()?;
-            if wanted(&all) {
-                return Ok(all);
-            }
-            if start.elapsed() > TIMEOUT {
+            if expected(&all) {
+                let since = matched.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+                let is_settled = matched.is_some_and(|(_, previous)| previous == all);
+                if is_settled || since.elapsed() > SETTLE_TIME {
+                    return Ok(all);
+                }
+                matched = Some((since, all));
+            } else if let Some((_, transient)) = matched {
+                return Ok(transient);
+            } else if start.elapsed() > TIMEOUT {
                 return Err(Error::NotPrinted {
-                    wanted: "what the test waits for".into(),
+                    expected: "the condition of the test".into(),
                     stdout: all,
                 });
             }
@@ -142,7 +154,7 @@ impl Tmux {
         let shown = self.wait_until(|all| all.contains(text)).await;
         shown.map_err(|error| match error {
             Error::NotPrinted { stdout, .. } => Error::NotPrinted {
-                wanted: text.into(),
+                expected: text.into(),
                 stdout,
             },
             other => other,
@@ -172,7 +184,7 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // A server that is already gone needs no cleanup.
+        // A server that has already ended needs no cleanup.
         drop(self.run(&["kill-server"]));
     }
 }

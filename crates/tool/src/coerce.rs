@@ -3,7 +3,79 @@
 //! Models write `"10"` for 10, `"true"` for true, JSON text for a list, a single item for a list of one. Each of these
 //! has only one meaning. Other values are left unchanged, so that the error names them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// Arguments that are lists or objects in the tools of all agents.
+const STRUCTURED: &[&str] = &[
+    "action",
+    "args",
+    "cell_ids",
+    "cells",
+    "choices",
+    "cmd",
+    "command",
+    "descriptions",
+    "edits",
+    "entries",
+    "exclude",
+    "file",
+    "file_path",
+    "filePath",
+    "filePaths",
+    "files",
+    "follow_up",
+    "ids",
+    "ignore",
+    "include",
+    "items",
+    "line_ranges",
+    "memories",
+    "open",
+    "operations",
+    "options",
+    "path",
+    "paths",
+    "plan",
+    "questions",
+    "replacements",
+    "suggestions",
+    "symbol",
+    "task",
+    "tasks",
+    "todoList",
+    "todo_list",
+    "todos",
+    "updates",
+    "urls",
+    "view_range",
+];
+
+/// Those of them that are lists of numbers.
+const RANGES: &[&str] = &["line_ranges", "view_range"];
+
+/// Removes arguments that are null, and parses lists and objects that are written as JSON text.
+pub(crate) fn prepare(input: &mut Map<String, Value>) {
+    input.retain(|_, value| !value.is_null());
+    for (name, value) in input.iter_mut() {
+        if let Value::String(text) = value
+            && STRUCTURED.contains(&name.as_str())
+            && text.trim_start().starts_with(['[', '{'])
+            && let Ok(parsed) = serde_json::from_str(text)
+            && (is_structured(&parsed) || RANGES.contains(&name.as_str()))
+        {
+            *value = parsed;
+        }
+    }
+}
+
+/// Whether a value is an object or a list of more than numbers. `[1,2]` may be a glob.
+fn is_structured(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(items) => items.is_empty() || items.iter().any(|item| !item.is_number()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
 
 /// Returns the value, coerced to the schema's types.
 pub(crate) fn coerce(value: Value, schema: &Value) -> Value {
@@ -72,4 +144,37 @@ pub(crate) fn without_empty(mut value: Value, schema: &Value) -> Value {
         });
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lists_and_objects_as_json_text_are_parsed_but_text_stays_text() {
+        for (given, prepared) in [
+            (
+                json!({"paths": "[\"a\", \"b\"]", "limit": null}),
+                json!({"paths": ["a", "b"]}),
+            ),
+            (
+                json!({"task": "{\"command\": \"ls\"}"}),
+                json!({"task": {"command": "ls"}}),
+            ),
+            (json!({"view_range": "[1, 3]"}), json!({"view_range": [1, 3]})),
+            (json!({"ignore": "[]"}), json!({"ignore": []})),
+            (json!({"include": "[1,2]"}), json!({"include": "[1,2]"})),
+            (json!({"todos": "[x] done"}), json!({"todos": "[x] done"})),
+            (json!({"content": "[\"a\"]"}), json!({"content": "[\"a\"]"})),
+            (
+                json!({"old_text": "{}", "command": "[ -f x ]"}),
+                json!({"old_text": "{}", "command": "[ -f x ]"}),
+            ),
+        ] {
+            let mut input = given.as_object().cloned().unwrap_or_default();
+            prepare(&mut input);
+            assert_eq!(Value::Object(input), prepared);
+        }
+    }
 }

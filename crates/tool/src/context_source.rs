@@ -32,7 +32,7 @@ pub struct ContextOutput {
     pub touched: Vec<PathBuf>,
 }
 
-/// Something that a prompt mentions.
+/// A mention in a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContextRequest {
     /// A file or a directory.

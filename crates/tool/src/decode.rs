@@ -59,15 +59,15 @@ impl InputDecodeError {
 
     /// The path as text, like `edits[2].path`; empty for the value itself.
     pub fn path(&self) -> String {
-        let mut place = String::new();
+        let mut path = String::new();
         for step in self.steps() {
             match step {
-                PathSegment::Key(key) if place.is_empty() => place.push_str(key),
-                PathSegment::Key(key) => place.extend([".", key]),
-                PathSegment::Item(at) => place.push_str(&format!("[{at}]")),
+                PathSegment::Key(key) if path.is_empty() => path.push_str(key),
+                PathSegment::Key(key) => path.extend([".", key]),
+                PathSegment::Item(at) => path.push_str(&format!("[{at}]")),
             }
         }
-        place
+        path
     }
 
     /// Prepends the parent's segment.
@@ -82,7 +82,7 @@ impl fmt::Display for InputDecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.path().as_str() {
             "" => f.write_str(&self.reason),
-            place => write!(f, "{place}: {}", self.reason),
+            path => write!(f, "{path}: {}", self.reason),
         }
     }
 }
@@ -638,7 +638,7 @@ mod tests {
 
     #[test]
     fn the_path_of_an_error_is_reported() {
-        for (input, place) in [
+        for (input, path) in [
             (json!({"path": 5}), "path"),
             (
                 json!({"path": "a", "edits": [{"line": 1}, {"line": "x"}]}),
@@ -651,7 +651,7 @@ mod tests {
         ] {
             assert_eq!(
                 decode::<Edits>(&input).map_err(|error| error.path()),
-                Err(place.to_owned())
+                Err(path.to_owned())
             );
         }
     }

@@ -110,7 +110,7 @@ mod tests {
         drop(receiver);
         notices.send(ToolNotification {
             source: "job".into(),
-            text: "nobody listens".into(),
+            text: "no receiver".into(),
         });
     }
 }

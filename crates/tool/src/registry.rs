@@ -1,5 +1,6 @@
 //! The registry of tools, by name.
 
+use crate::coerce::prepare;
 use crate::dynamic_tools::{FilteredTools, ToolFilter};
 use crate::tool::erase;
 use crate::{DynTool, DynamicTools, RebuiltTool, Tool};
@@ -238,9 +239,15 @@ impl Registry {
 /// The characters after a namespace in a name.
 const NAMESPACE_ENDS: [char; 3] = ['.', ':', '/'];
 
-/// A name without case, separators and the namespace that some models put before it, such as `functions.`: `TodoWrite`,
-/// `todo_write` and `todowrite` are one name.
+/// A name without case, separators, the namespace that some models put before it, such as `functions.`, and the number or
+/// control token that some put after it, such as `:0` or `<|channel|>json`: `TodoWrite`, `todo_write` and `todowrite` are
+/// one name.
 pub fn fold_name(name: &str) -> String {
+    let name = name.split("<|").next().unwrap_or(name);
+    let name = match name.rsplit_once(':') {
+        Some((own, number)) if !own.is_empty() && number.parse::<u32>().is_ok() => own,
+        _ => name,
+    };
     let own = name.rsplit(NAMESPACE_ENDS).next().filter(|own| !own.is_empty());
     fold_letters(own.unwrap_or(name))
 }
@@ -256,6 +263,10 @@ pub fn adapted(tool: &dyn DynTool, name: &str, input: &Value) -> Option<Value> {
         return None;
     };
     let mut adapted = given.clone();
+    // Programs that provide tools define their input themselves.
+    if tool.source().is_none() {
+        prepare(&mut adapted);
+    }
     tool.adapt(name, &mut adapted);
     (adapted != *given).then_some(Value::Object(adapted))
 }
@@ -357,6 +368,8 @@ mod tests {
             "AddNumbers",
             "add_numbers",
             "functions.addNumbers",
+            "functions.add:0",
+            "add<|channel|>json",
         ] {
             assert!(registry.get(name).is_some(), "{name}");
         }

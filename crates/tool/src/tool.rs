@@ -174,11 +174,11 @@ impl<T: Tool> ErasedTool<T> {
             Err(error) => error,
         };
         let schema = &self.spec.input_schema;
-        let mended = coerce(input.clone(), schema);
-        let parsed = decode_call(&mended).or_else(|_| decode_call(&without_empty(mended, schema)));
+        let coerced = coerce(input.clone(), schema);
+        let parsed = decode_call(&coerced).or_else(|_| decode_call(&without_empty(coerced, schema)));
         parsed.map_err(|_| Error::Input {
             tool: T::NAME.into(),
-            detail: first.to_string(),
+            detail: first.to_string().replacen("unknown variant", "unknown value", 1),
         })
     }
 }

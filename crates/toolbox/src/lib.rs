@@ -23,7 +23,7 @@ pub use support::edits::format_stats::EditFormatStats;
 pub use support::jobs::summary::{BackgroundJobs, JobSummary};
 pub use support::jobs::{JobRegistry, JobRegistryView};
 pub use support::peer_aliases::{PeerEquivalent, peer_tool_hint, peer_tools};
-pub use support::project::read_tracker::ToolCaller;
+pub use support::project::read_tracker::{ReadTracker, ToolCaller};
 pub use support::web::{
     AllowedHost, Chromium, CommandHosts, InvalidHostPattern, ProxyLookup, ProxyResolver, SearchEngine, SearchOptions,
     SourcegraphOptions, WebOptions,
@@ -54,6 +54,8 @@ pub struct Options<'a> {
     pub edit_model: Option<EditModel>,
     /// Whether a model or the user calls the tools.
     pub caller: ToolCaller,
+    /// Tracks the files that the model has read.
+    pub reads: ReadTracker,
     /// Files that the model has read or written earlier in the session, and when.
     pub read_files: Vec<(PathBuf, SystemTime)>,
     /// Versions of these files that the model knows.

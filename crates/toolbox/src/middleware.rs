@@ -20,6 +20,11 @@ pub(crate) trait Middleware: Send + Sync + Sized + 'static {
         tool.spec()
     }
 
+    /// The title of a call.
+    fn title(&self, tool: &dyn DynTool, input: &CallInput) -> String {
+        tool.title(input)
+    }
+
     /// Runs a call of the wrapped tool.
     fn run(
         wrapped: Arc<WrappedTool<Self>>,
@@ -78,7 +83,7 @@ impl<W: Middleware> DynTool for WrappedTool<W> {
     }
 
     fn title(&self, input: &CallInput) -> String {
-        self.tool.title(input)
+        self.middleware.title(self.tool.as_ref(), input)
     }
 
     fn actions(&self, input: &CallInput) -> Result<Vec<Action>, Error> {

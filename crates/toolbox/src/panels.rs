@@ -3,10 +3,12 @@
 mod console;
 mod files;
 mod notes;
+mod repo_map;
 mod repository;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use policy::Action;
@@ -24,12 +26,13 @@ use crate::support::project::Project;
 pub const DEFAULT_PANELS: [&str; 4] = ["todo", "memories", "scratchpad", "console"];
 
 /// The names of all panels.
-pub const PANEL_NAMES: [&str; 17] = [
+pub const PANEL_NAMES: [&str; 18] = [
     "todo",
     "library",
     "statistics",
     "tools",
     "tree",
+    "repo_map",
     "memories",
     "notifications",
     "logs",
@@ -58,6 +61,8 @@ struct OpenPanelsState {
     open: Mutex<BTreeMap<String, Arc<dyn Panel>>>,
     /// The data sources, set when the tools are built.
     sources: OnceLock<PanelSources>,
+    /// The number of older parts of the conversation that can be reopened.
+    history_parts: AtomicUsize,
 }
 
 /// The data sources of panels.
@@ -68,6 +73,7 @@ pub(crate) struct PanelSources {
     pub(crate) environment: ProcessEnvironment,
     pub(crate) commands: CommandOptions,
     pub(crate) code: Option<Arc<dyn CodeServer>>,
+    pub(crate) code_index: Option<search::CodeIndex>,
     pub(crate) skills: Vec<PathBuf>,
     pub(crate) modes: Vec<String>,
 }
@@ -118,7 +124,14 @@ impl OpenPanels {
         }
         if let Some(number) = name.strip_prefix("history:") {
             let number = number.trim().parse().ok().filter(|number| *number > 0);
-            let number = number.ok_or_else(|| format!("`{name}` has no number; the first part is history:1"))?;
+            let number: usize = number.ok_or_else(|| format!("`{name}` has no number; the first part is history:1"))?;
+            let parts = self.shared.history_parts.load(Ordering::Relaxed);
+            if number > parts {
+                return Err(match parts {
+                    0 => format!("there is no `{name}`: the whole conversation is shown"),
+                    _ => format!("there is no `{name}`; the last part is history:{parts}"),
+                });
+            }
             return Ok(Arc::new(HistoryPanel::new(number)));
         }
         let Some(sources) = self.shared.sources.get() else {
@@ -127,6 +140,10 @@ impl OpenPanels {
         let (kind, of) = name.split_once(':').map_or((name, ""), |(kind, of)| (kind, of.trim()));
         match (kind, of) {
             ("tree", "") => Ok(Arc::new(files::TreePanel(sources.project.clone()))),
+            ("repo_map", words) => match &sources.code_index {
+                Some(index) => Ok(Arc::new(repo_map::RepoMapPanel::new(&sources.project, index, words))),
+                None => Err("there is no code search index".into()),
+            },
             ("file", of) if !of.is_empty() => Ok(Arc::new(files::FilePanel::new(&sources.project, of)?)),
             ("diagnostics", "") => match &sources.code {
                 Some(code) => Ok(Arc::new(files::DiagnosticsPanel(Arc::clone(code)))),
@@ -168,6 +185,10 @@ impl OpenPanels {
 impl PanelSource for OpenPanels {
     fn panels(&self) -> Vec<Arc<dyn Panel>> {
         self.lock().values().cloned().collect()
+    }
+
+    fn set_history_parts(&self, parts: usize) {
+        self.shared.history_parts.store(parts, Ordering::Relaxed);
     }
 }
 

@@ -154,6 +154,7 @@ impl ToolParts<'_> {
             environment: self.environment.clone(),
             commands: self.options.commands.clone(),
             code: self.options.code_server.clone(),
+            code_index: self.options.code_index.clone(),
             skills: self.options.skills.clone(),
             modes: self.options.modes.clone(),
         }
@@ -187,6 +188,7 @@ pub fn build_registry(workspace: Workspace, environment: ProcessEnvironment, mut
     if options.edit_format() == Some(edit::EditFormat::Anchors) {
         project.marks = LineMarks::Anchors;
     }
+    project.reads = options.reads.clone().of(options.caller);
     project.restore_reads(&options.read_files, &options.known_versions);
     let web = options.web.as_ref();
     let parts = ToolParts {
@@ -227,6 +229,7 @@ fn add_dynamic_tools(
         checkpoints: options.checkpoints.clone(),
         spill: project.spill.clone(),
         secrets: Arc::clone(&options.secrets),
+        root: project.title_root(),
     });
     let own = tools.iter().map(|tool| (&tool.spec().name, tool.aliases()));
     let mut taken: BTreeSet<String> = own
@@ -248,7 +251,8 @@ fn finish(tools: Registry, project: &Project, options: &Options<'_>) -> Registry
             None => tool,
         };
         let (spill, secrets) = (project.spill.clone(), Arc::clone(&options.secrets));
-        wrap(tool, OutputCapped { spill, secrets })
+        let root = project.title_root();
+        wrap(tool, OutputCapped { spill, secrets, root })
     });
     tools.add(Arc::new(call_tool::CallTool::new()));
     tools.add(Arc::new(FindToolsTool::of(&tools)));

@@ -38,6 +38,7 @@ pub(crate) mod read_file;
 pub(crate) mod references;
 pub(crate) mod remind;
 pub(crate) mod rename_symbol;
+pub(crate) mod replace_pattern;
 pub(crate) mod repo_map;
 pub(crate) mod scratchpad;
 pub(crate) mod search_agent;

@@ -83,6 +83,8 @@ pub(crate) enum AppAction {
     AwaitOperation(BackendFuture<OperationResult>),
     /// Use this theme and save the choice.
     SetTheme(String),
+    /// Turn Vim keys on or off.
+    SetVim(bool),
     /// Copy text to the clipboard.
     Copy(String),
     /// Add a notice to the conversation.

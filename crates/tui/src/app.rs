@@ -525,6 +525,7 @@ impl App {
                 return vec![AppEffect::later(operation, AsyncResult::Operation)];
             }
             AppAction::SetTheme(name) => return self.set_theme(name),
+            AppAction::SetVim(on) => self.composer.set_vim(on),
             AppAction::Copy(text) => return vec![AppEffect::Copy(text)],
             AppAction::Notice(text) => self.show_notice(NoticeLevel::Info, &text),
             AppAction::Flash(text) => self.state.flash = Some(text),

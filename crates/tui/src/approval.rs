@@ -5,10 +5,11 @@ mod details;
 mod rows;
 
 use crate::action::{AppAction, KeyResponse};
+use crate::backend::SessionInfo;
 use crate::keys::{KeyAction, KeyChord, KeyContext, KeyMap};
 use crate::state::PendingQuestion;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use policy::{Action, GrantScope};
+use policy::{Action, ApprovalMode, GrantScope, PathArea};
 use serde_json::Value;
 use session::{Answer, QuestionId, QuestionSubject};
 use std::time::{Duration, Instant};
@@ -19,10 +20,12 @@ const TYPING_GRACE: Duration = Duration::from_millis(600);
 const SHORT_GRACE: Duration = Duration::from_millis(250);
 
 /// Answers to a permission question, in display order.
-const ANSWERS: [KeyAction; 7] = [
+const ANSWERS: [KeyAction; 8] = [
     KeyAction::ApproveOnce,
     KeyAction::ApproveNetwork,
     KeyAction::ApproveSession,
+    // Accepts all changes in the project.
+    KeyAction::NextMode,
     KeyAction::ApproveProject,
     KeyAction::ApproveAlways,
     KeyAction::Reject,
@@ -33,6 +36,7 @@ const ANSWERS: [KeyAction; 7] = [
 #[derive(Debug)]
 pub(crate) struct ApprovalPrompt {
     question: QuestionId,
+    change_mode: ChangeMode,
     /// Keys before this time are not answers.
     grace: Option<Instant>,
     /// Index of the selected answer; `None` until the user moves the selection.
@@ -60,12 +64,33 @@ enum DraftStart {
     AfterQuestion,
 }
 
+/// Whether the session asks before each change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeMode {
+    /// It does, until the user switches to accepting changes.
+    Asks,
+    /// It does not, or a change of the mode would not change that.
+    Other,
+}
+
+impl ChangeMode {
+    /// The mode of a session.
+    pub(crate) fn of(info: &SessionInfo) -> Self {
+        let asks = info.mode == "code" && info.edit_approval == Some(ApprovalMode::Ask);
+        match asks && info.permission != "read-only" {
+            true => ChangeMode::Asks,
+            false => ChangeMode::Other,
+        }
+    }
+}
+
 impl ApprovalPrompt {
     /// Creates the prompt for a question; `line` is the text in the composer.
-    pub(crate) fn new(pending: &PendingQuestion, is_writing: bool, line: &str) -> Self {
+    pub(crate) fn new(pending: &PendingQuestion, change_mode: ChangeMode, is_writing: bool, line: &str) -> Self {
         let grace = if is_writing { TYPING_GRACE } else { SHORT_GRACE };
         ApprovalPrompt {
             question: pending.question.id,
+            change_mode,
             grace: Some(Instant::now() + grace),
             chosen: None,
             rule: 0,
@@ -138,7 +163,7 @@ impl ApprovalPrompt {
                 rules,
                 ..
             } => {
-                let offered = offered_answers(asked, input, keys);
+                let offered = self.offered_answers(asked, input, keys);
                 let named = answer_by_text(line, &offered, keys);
                 if !line.is_empty() && named.is_none() {
                     return match (action, self.commented_answer(&offered)) {
@@ -244,6 +269,29 @@ impl ApprovalPrompt {
         }
     }
 
+    /// The offered answers. Answers without a key are not offered.
+    fn offered_answers(&self, asked: &Action, input: &Value, keys: &KeyMap) -> Vec<KeyAction> {
+        let is_offered = |action: &KeyAction| {
+            let applies = match action {
+                KeyAction::Modify => !input.is_null(),
+                KeyAction::ApproveNetwork => matches!(asked, Action::Escalate { .. }),
+                KeyAction::NextMode => {
+                    let is_project_file = matches!(
+                        asked,
+                        Action::Write {
+                            place: PathArea::Inside,
+                            ..
+                        }
+                    );
+                    is_project_file && self.change_mode == ChangeMode::Asks
+                }
+                _ => true,
+            };
+            applies && !keys.hint(*action).is_empty()
+        };
+        ANSWERS.into_iter().filter(is_offered).collect()
+    }
+
     fn permission_answer(&self, action: KeyAction, input: &Value, rules: &[String]) -> KeyResponse {
         let approve = |scope| {
             KeyResponse::Action(AppAction::Answer(Answer::Approve {
@@ -254,6 +302,8 @@ impl ApprovalPrompt {
         match action {
             KeyAction::ApproveOnce => KeyResponse::Action(AppAction::Answer(Answer::once())),
             KeyAction::ApproveNetwork => KeyResponse::Action(AppAction::Answer(Answer::ApproveNetwork)),
+            // The session approves the change when it no longer asks.
+            KeyAction::NextMode => KeyResponse::Action(AppAction::Key(KeyAction::NextMode)),
             KeyAction::ApproveSession => approve(GrantScope::Session),
             KeyAction::ApproveProject => approve(GrantScope::Project),
             KeyAction::ApproveAlways => approve(GrantScope::Always),
@@ -329,19 +379,6 @@ impl ApprovalPrompt {
             QuestionSubject::Permission { .. } => Ok(Answer::Reject { reason: Some(text) }),
         }
     }
-}
-
-/// The offered answers. Answers without a key are not offered.
-fn offered_answers(asked: &Action, input: &Value, keys: &KeyMap) -> Vec<KeyAction> {
-    let is_offered = |action: &KeyAction| {
-        let applies = match action {
-            KeyAction::Modify => !input.is_null(),
-            KeyAction::ApproveNetwork => matches!(asked, Action::Escalate { .. }),
-            _ => true,
-        };
-        applies && !keys.hint(*action).is_empty()
-    };
-    ANSWERS.into_iter().filter(is_offered).collect()
 }
 
 /// The answer if its letter, `yes` or `no` is the whole text.

@@ -9,8 +9,8 @@ mod types;
 pub use types::{
     BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, ErrorRecovery, FileRestoreResult, FileVersions,
     GoalCheck, HunkDecision, JobRow, KeyStorage, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem,
-    ProviderAccess, ProviderRow, RestoreRequest, ReviewableFile, ReviewableHunk, Revocation, RewindScope, ServerHealth,
-    ServerRow, SessionInfo, SessionTarget, SettingRow, SignInPrompt, SyntaxToken, UsableModel, UserError,
+    ProviderAccess, ProviderRow, RestoreRequest, ReviewableFile, ReviewableHunk, Revocation, RewindScope, RulesFileRow,
+    ServerHealth, ServerRow, SessionInfo, SessionTarget, SettingRow, SignInPrompt, SyntaxToken, UsableModel, UserError,
 };
 
 use crate::theme::ThemeSpec;
@@ -224,6 +224,11 @@ pub trait SettingsBackend {
     /// The available modes.
     fn modes(&self) -> BackendFuture<Vec<PickerItem>> {
         unavailable("modes")
+    }
+
+    /// The rules files that new sessions read, and those that can be created.
+    fn rules_files(&self) -> BackendFuture<Vec<RulesFileRow>> {
+        unavailable("rules files")
     }
 
     /// Permission rules and saved answers.

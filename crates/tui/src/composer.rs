@@ -2,6 +2,7 @@
 
 mod attachments;
 mod completion_popup;
+mod completion_sources;
 mod draft;
 mod draw;
 mod editor;
@@ -20,11 +21,12 @@ use crate::action::{AppAction, KeyResponse};
 use crate::backend::{ClipboardContent, PickerItem, UserError};
 use crate::input::Input;
 use crate::keys::{KeyAction, KeyChord, KeyContext};
-use crate::slash::{self, SlashOutcome};
+use crate::slash::{self, ArgumentKind, SlashOutcome};
 use crate::view::{PendingResult, ViewContext};
 use attachments::Attachment;
+use completion_popup::CompletionPopup;
 pub(crate) use completion_popup::highlight_matches;
-use completion_popup::{CompletionPopup, CompletionSource};
+use completion_sources::CompletionSources;
 use crossterm::event::{KeyCode, KeyEvent};
 use draft::DraftSaver;
 pub(crate) use editor::{EditOutcome, TextEditor};
@@ -32,7 +34,6 @@ use history::{HistorySearch, PromptHistory};
 use model::{Message, Part, PartOrigin, Role};
 use paste::PasteContent;
 use session::Delivery;
-use std::sync::Arc;
 use undo::EditKind;
 use vim::Vim;
 
@@ -55,25 +56,6 @@ pub(crate) struct Composer {
     /// Output of shell commands to send with the next prompt.
     shell_outputs: Vec<Part>,
     scroll: usize,
-}
-
-/// Completion candidates and their pending requests.
-#[derive(Default)]
-struct CompletionSources {
-    requested: bool,
-    requested_symbols: bool,
-    files: CompletionSource,
-    /// The files that `files` contains.
-    listed: Arc<Vec<String>>,
-    /// Whether a key was typed in a mention since the files were requested.
-    files_outdated: bool,
-    symbols: CompletionSource,
-    commands: Vec<PickerItem>,
-    files_result: Option<PendingResult<Arc<Vec<String>>>>,
-    symbols_result: Option<PendingResult<Arc<Vec<String>>>>,
-    commands_result: Option<PendingResult<Vec<PickerItem>>>,
-    prompts_result: Option<PendingResult<Vec<String>>>,
-    draft_result: Option<PendingResult<Option<String>>>,
 }
 
 impl Composer {
@@ -317,6 +299,7 @@ impl Composer {
                 self.dismissed_word = Some(popup.word.range.start);
                 self.popup = None;
             }
+            KeyAction::Accept if key.code() == KeyCode::Enter && popup.is_untouched_argument() => return None,
             KeyAction::Accept => return Some(self.accept(key, cx)),
             _ => return None,
         }
@@ -330,9 +313,14 @@ impl Composer {
         let (Some(name), Some(replacement)) = (popup.selected(), popup.replacement()) else {
             return KeyResponse::Handled;
         };
-        let runs = popup.word.sigil == '/'
-            && key.code() == KeyCode::Enter
-            && slash::find(name).is_some_and(|command| !command.arguments.starts_with(char::is_alphabetic));
+        let is_complete = match popup.word.argument {
+            Some(kind) => kind != ArgumentKind::PanelVerb,
+            None => {
+                popup.word.sigil == '/'
+                    && slash::find(name).is_some_and(|command| !command.arguments.starts_with(char::is_alphabetic))
+            }
+        };
+        let runs = is_complete && key.code() == KeyCode::Enter;
         self.editor
             .splice(popup.word.range.clone(), &replacement, EditKind::Other);
         if runs {
@@ -449,7 +437,10 @@ impl Composer {
                 popup.update_word(word)
             }
             Some(_) | None => {
-                let pool = self.completions.source_for(word.sigil, &word.query);
+                let pool = match word.argument {
+                    Some(kind) => self.completions.arguments(kind, cx),
+                    None => self.completions.source_for(word.sigil, &word.query),
+                };
                 self.popup = Some(CompletionPopup::open(word, pool));
             }
         }
@@ -588,75 +579,6 @@ impl Composer {
         self.drafts.schedule(String::new(), cx.backend);
         self.drafts.flush(cx.backend.as_ref());
     }
-}
-
-impl CompletionSources {
-    /// The candidates after a sigil and this text.
-    fn source_for(&self, sigil: char, typed: &str) -> CompletionSource {
-        match sigil {
-            '@' => self.files.clone(),
-            '#' => self.symbols.clone(),
-            _ => {
-                let own = slash::COMMANDS.iter().map(|command| {
-                    let takes = if command.arguments.is_empty() {
-                        String::new()
-                    } else {
-                        format!("{} · ", command.arguments)
-                    };
-                    (command.name.to_owned(), format!("{takes}{}", command.description))
-                });
-                let files = self
-                    .commands
-                    .iter()
-                    .map(|choice| (choice.name.clone(), choice.description.clone()));
-                // A lone slash lists each command once.
-                let named = if typed.is_empty() { &[] } else { slash::COMMANDS };
-                let aliases = named.iter().flat_map(|command| {
-                    // A plural or singular of the name would only repeat it.
-                    let repeats = |alias: &str| alias.starts_with(command.name) || command.name.starts_with(alias);
-                    let others = command.aliases.iter().filter(move |alias| !repeats(alias));
-                    let about = format!("same as /{} · {}", command.name, command.description);
-                    others.map(move |alias| ((*alias).to_owned(), about.clone()))
-                });
-                CompletionSource::described(own.chain(files).chain(aliases))
-            }
-        }
-    }
-
-    /// Applies completed requests; returns whether the candidates changed. Failed requests offer nothing.
-    fn apply_results(&mut self, history: &mut PromptHistory, editor: &mut TextEditor) -> bool {
-        let mut changed = false;
-        if let Some(files) = take_result(&mut self.files_result)
-            && self.listed != files
-        {
-            self.files = CompletionSource::files(&files);
-            self.listed = files;
-            changed = true;
-        }
-        if let Some(symbols) = take_result(&mut self.symbols_result) {
-            self.symbols = CompletionSource::new(symbols);
-            changed = true;
-        }
-        if let Some(commands) = take_result(&mut self.commands_result) {
-            self.commands = commands;
-            changed = true;
-        }
-        if let Some(prompts) = take_result(&mut self.prompts_result) {
-            history.load(prompts);
-        }
-        if let Some(Some(draft)) = take_result(&mut self.draft_result)
-            && editor.as_str().is_empty()
-        {
-            editor.set(&draft);
-        }
-        changed
-    }
-}
-
-fn take_result<T>(pending: &mut Option<PendingResult<T>>) -> Option<T> {
-    let answer = pending.as_ref()?.take()?;
-    *pending = None;
-    answer.ok()
 }
 
 fn shell_notice(line: &str, answer: &Result<String, UserError>) -> String {

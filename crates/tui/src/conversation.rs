@@ -9,7 +9,7 @@ mod reply;
 mod streaming_edits;
 
 pub(crate) use card::ToolCard;
-pub(crate) use descriptions::{describe, elapsed};
+pub(crate) use descriptions::{describe, elapsed, relative_paths};
 pub(crate) use entry::{ConversationEntry, EntryDetail};
 
 use crate::markdown::RenderContext;
@@ -354,5 +354,6 @@ pub(crate) fn render_context<'a>(cx: &ViewContext<'a>) -> RenderContext<'a> {
         theme: cx.theme,
         backend: &**cx.backend,
         keys: cx.keys,
+        root: &cx.state.info.root,
     }
 }

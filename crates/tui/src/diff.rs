@@ -1,6 +1,6 @@
 //! Line diffs as rows, with the changed words highlighted.
 
-use crate::backend::{Backend, SyntaxToken};
+use crate::backend::{Backend, ReviewableHunk, SyntaxToken};
 use crate::format::hidden_lines;
 use crate::markdown::RenderContext;
 use crate::row::{StyledRow, StyledSpan, sanitise, wrap};
@@ -40,7 +40,7 @@ enum DiffLine {
         number: usize,
         words: Vec<(bool, String)>,
         /// Syntax tokens by byte range.
-        tokens: Vec<(Range<usize>, SyntaxToken)>,
+        tokens: LineTokens,
     },
 }
 
@@ -73,15 +73,16 @@ impl LineDiff {
                 diff.lines.push(DiffLine::Gap);
             }
             for op in group {
-                let (tag, went, came) = op.as_tag_tuple();
-                let at = (went.start + first, came.start + first);
-                let (went, came) = (old.get(went).unwrap_or_default(), new.get(came).unwrap_or_default());
+                let (tag, removed, added) = op.as_tag_tuple();
+                let at = (removed.start + first, added.start + first);
+                let (removed, added) = (old.get(removed).unwrap_or_default(), new.get(added).unwrap_or_default());
                 if tag == DiffTag::Equal {
-                    diff.push(LineChange::Unchanged, at.1, &plain(came));
+                    diff.push(LineChange::Unchanged, at.1, &plain(added));
                 } else {
-                    let (went, came) = mark_words(went, came, deadline).unwrap_or_else(|| (plain(went), plain(came)));
-                    diff.push(LineChange::Removed, at.0, &went);
-                    diff.push(LineChange::Added, at.1, &came);
+                    let (removed, added) =
+                        mark_words(removed, added, deadline).unwrap_or_else(|| (plain(removed), plain(added)));
+                    diff.push(LineChange::Removed, at.0, &removed);
+                    diff.push(LineChange::Added, at.1, &added);
                 }
             }
         }
@@ -91,26 +92,82 @@ impl LineDiff {
     /// Compares two texts of a file and highlights their syntax.
     pub(crate) fn highlighted(path: &str, before: &str, after: &str, backend: &dyn Backend) -> LineDiff {
         let mut diff = LineDiff::between(before, after, 1);
-        let tokens = |text: &str| match text.len() <= MAX_HIGHLIGHTED {
-            true => backend.highlight(path, text).map(|spans| tokens_by_line(text, &spans)),
-            false => None,
+        let tokens = |text| line_tokens(path, text, backend);
+        diff.add_tokens((&tokens(before), 1), (&tokens(after), 1));
+        diff
+    }
+
+    /// The hunks of a file, given from top to bottom, each with context lines. `now` is the file's text.
+    pub(crate) fn hunks(path: &str, now: &str, hunks: &[ReviewableHunk], backend: &dyn Backend) -> Vec<LineDiff> {
+        let lines: Vec<&str> = now.split_inclusive('\n').collect();
+        let range_of = |hunk: &ReviewableHunk| {
+            let start = hunk.line.saturating_sub(1);
+            (start, start + hunk.after.lines().count())
         };
-        let (old, new) = (tokens(before).unwrap_or_default(), tokens(after).unwrap_or_default());
-        for line in &mut diff.lines {
+        // Tokens of another text could divide characters.
+        let is_current = hunks.iter().all(|hunk| {
+            let (start, end) = range_of(hunk);
+            lines.get(start..end).is_some_and(|now| now.concat() == hunk.after)
+        });
+        // The text before all changes.
+        let (mut old, mut at) = (String::new(), 0);
+        for hunk in hunks {
+            let (start, end) = range_of(hunk);
+            old.extend(lines.get(at..start).unwrap_or_default().iter().copied());
+            old.push_str(&hunk.before);
+            at = end;
+        }
+        old.extend(lines.get(at..).unwrap_or_default().iter().copied());
+        let (old, new) = (line_tokens(path, &old, backend), line_tokens(path, now, backend));
+        // The number of the same line in the old text is this much larger.
+        let mut shift = 0_isize;
+        let mut diffs = Vec::new();
+        for hunk in hunks {
+            let (start, end) = range_of(hunk);
+            let removed = hunk.before.lines().count();
+            let first = start.saturating_sub(CONTEXT_LINES);
+            let lead = lines.get(first..start).unwrap_or_default().concat();
+            let rest = lines
+                .get(end..(end + CONTEXT_LINES).min(lines.len()))
+                .unwrap_or_default()
+                .concat();
+            let (before, after) = (
+                format!("{lead}{}{rest}", hunk.before),
+                format!("{lead}{}{rest}", hunk.after),
+            );
+            // Without the lines before it, the first line is that of the hunk.
+            let number = if lead.is_empty() { hunk.line } else { first + 1 };
+            let mut diff = LineDiff::between(&before, &after, number);
+            if is_current {
+                let place = first.saturating_add_signed(shift);
+                let (old, new) = (
+                    old.get(place..).unwrap_or_default(),
+                    new.get(first..).unwrap_or_default(),
+                );
+                diff.add_tokens((old, number), (new, number));
+            }
+            diffs.push(diff);
+            shift += removed as isize - (end - start) as isize;
+        }
+        diffs
+    }
+
+    /// Adds the syntax tokens of both texts, each with the number of its first line.
+    fn add_tokens(&mut self, old: (&[LineTokens], usize), new: (&[LineTokens], usize)) {
+        for line in &mut self.lines {
             let DiffLine::Text {
                 sign, number, tokens, ..
             } = line
             else {
                 continue;
             };
-            let side = match sign {
-                LineChange::Removed => &old,
-                LineChange::Added | LineChange::Unchanged => &new,
+            let (side, first) = match sign {
+                LineChange::Removed => old,
+                LineChange::Added | LineChange::Unchanged => new,
             };
-            let found = number.checked_sub(1).and_then(|at| side.get(at));
+            let found = number.checked_sub(first).and_then(|at| side.get(at));
             tokens.extend(found.into_iter().flatten().cloned());
         }
-        diff
     }
 
     fn push(&mut self, sign: LineChange, first: usize, lines: &[MarkedWords<'_>]) {
@@ -175,10 +232,10 @@ impl LineDiff {
             rows.extend(wrapped);
             shown += 1;
         }
-        // Tinted rows have the same width.
+        // Tinted rows have the same width. The second span has the tint of the line; the last one may be a changed word.
         let widest = rows.iter().map(StyledRow::width).max().unwrap_or(0);
         for row in &mut rows {
-            let tint = row.spans.last().map(|last| last.style.bg).unwrap_or_default();
+            let tint = row.spans.get(1).map(|mark| mark.style.bg).unwrap_or_default();
             if let Some(bg) = tint {
                 let blank = " ".repeat(widest - row.width());
                 row.spans.push(StyledSpan::new(blank, Style::new().bg(bg)));
@@ -202,27 +259,27 @@ fn plain<'a>(lines: &[&'a str]) -> Vec<MarkedWords<'a>> {
 
 /// Marks changed words, if enough of the lines is unchanged to make that useful.
 fn mark_words<'a>(
-    went: &[&'a str],
-    came: &[&'a str],
+    removed: &[&'a str],
+    added: &[&'a str],
     deadline: Instant,
 ) -> Option<(Vec<MarkedWords<'a>>, Vec<MarkedWords<'a>>)> {
     let enough = |same: usize, old: usize, new: usize| 4 * same >= old + new;
-    if went.is_empty() || came.is_empty() || !enough(went.len().min(came.len()), went.len(), came.len()) {
+    if removed.is_empty() || added.is_empty() || !enough(removed.len().min(added.len()), removed.len(), added.len()) {
         return None;
     }
-    let (old, new) = (words_by_line(went), words_by_line(came));
+    let (old, new) = (words_by_line(removed), words_by_line(added));
     let texts = |words: &[(usize, &'a str)]| -> Vec<&'a str> { words.iter().map(|(_, word)| *word).collect() };
     let ops = edit::compare(&texts(&old), &texts(&new), Some(deadline));
     let same = ops.iter().filter(|op| op.tag() == DiffTag::Equal);
     if !enough(same.map(|op| op.old_range().len()).sum(), old.len(), new.len()) {
         return None;
     }
-    let (mut before, mut after) = (vec![Vec::new(); went.len()], vec![Vec::new(); came.len()]);
+    let (mut before, mut after) = (vec![Vec::new(); removed.len()], vec![Vec::new(); added.len()]);
     for op in ops {
-        let (tag, went, came) = op.as_tag_tuple();
+        let (tag, removed, added) = op.as_tag_tuple();
         let is_change = tag != DiffTag::Equal;
-        mark(&mut before, old.get(went).unwrap_or_default(), is_change);
-        mark(&mut after, new.get(came).unwrap_or_default(), is_change);
+        mark(&mut before, old.get(removed).unwrap_or_default(), is_change);
+        mark(&mut after, new.get(added).unwrap_or_default(), is_change);
     }
     Some((before, after))
 }
@@ -346,8 +403,21 @@ fn split_by_tokens(
     parts
 }
 
-/// Syntax tokens of each line, by byte range within the line.
-fn tokens_by_line(text: &str, spans: &[(Range<usize>, SyntaxToken)]) -> Vec<Vec<(Range<usize>, SyntaxToken)>> {
+/// Syntax tokens of a line, by byte range within it.
+type LineTokens = Vec<(Range<usize>, SyntaxToken)>;
+
+/// Syntax tokens of each line. Empty for an unknown language and for large texts.
+fn line_tokens(path: &str, text: &str, backend: &dyn Backend) -> Vec<LineTokens> {
+    match text.len() <= MAX_HIGHLIGHTED {
+        true => backend
+            .highlight(path, text)
+            .map(|spans| tokens_by_line(text, &spans))
+            .unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
+fn tokens_by_line(text: &str, spans: &[(Range<usize>, SyntaxToken)]) -> Vec<LineTokens> {
     let mut lines = Vec::new();
     let mut spans = spans.iter().peekable();
     let mut start = 0;
@@ -376,6 +446,7 @@ mod tests {
     use super::*;
     use crate::conversation::render_context;
     use crate::test_support::{FakeBackend, ViewHarness};
+    use ratatui::style::Color;
 
     fn lines(before: &str, after: &str, most: usize) -> Vec<String> {
         let harness = ViewHarness::new(FakeBackend::default());
@@ -433,6 +504,58 @@ mod tests {
         };
         assert!(marked(&rows[1]).contains("trim"), "{rows:?}");
         assert!(!marked(&rows[1]).contains("let"), "{rows:?}");
+    }
+
+    #[test]
+    fn the_rest_of_a_short_line_has_the_tint_of_the_line() {
+        let harness = ViewHarness::new(FakeBackend::default());
+        let cx = harness.cx();
+        let mut theme = Theme::default();
+        theme.removed.bg = Some(Color::Red);
+        theme.removed_words.bg = Some(Color::LightRed);
+        theme.added.bg = Some(Color::Green);
+        let context = RenderContext {
+            theme: &theme,
+            ..render_context(&cx)
+        };
+        let rows = LineDiff::between("let items = [];\n", "let items = a_long_list();\n", 1).rows(60, 9, context);
+        let rest = rows[0].spans.last().unwrap();
+        assert_eq!((rest.text.trim(), rest.style.bg), ("", theme.removed.bg), "{rows:?}");
+        assert_eq!(rows[0].width(), rows[1].width());
+    }
+
+    #[test]
+    fn hunks_have_context_lines_and_the_numbers_of_the_current_file() {
+        let harness = ViewHarness::new(FakeBackend::default());
+        let hunk = |line, before: &str, after: &str| ReviewableHunk {
+            line,
+            before: before.into(),
+            after: after.into(),
+            ..ReviewableHunk::default()
+        };
+        let now = "1\n2\nnew\n4\n5\n6\n7\nadded\n8\n";
+        let hunks = [
+            hunk(3, "old\ngone\n", "new\n"),
+            hunk(8, "", "added\n"),
+            hunk(9, "x\n", "not current\n"),
+        ];
+        let cx = harness.cx();
+        let diffs = LineDiff::hunks("a.txt", now, &hunks, &**cx.backend);
+        let rows = |diff: &LineDiff| -> Vec<String> {
+            let rows = diff.rows(60, usize::MAX, render_context(&harness.cx()));
+            rows.iter().map(|row| row.text().trim().to_string()).collect()
+        };
+        assert_eq!(
+            rows(&diffs[0]),
+            [
+                "1   1", "2   2", "3 - old", "4 - gone", "3 + new", "4   4", "5   5", "6   6"
+            ]
+        );
+        assert_eq!(rows(&diffs[1]), ["5   5", "6   6", "7   7", "8 + added", "9   8"]);
+        assert_eq!(
+            rows(&diffs[2]),
+            ["6   6", "7   7", "8   added", "9 - x", "9 + not current"]
+        );
     }
 
     #[test]

@@ -40,15 +40,13 @@ pub use backend::{
     FileRestoreResult, FileVersions, GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession,
     OperationResult, PanelRow, PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend,
     ProviderAccess, ProviderRow, RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation,
-    RewindScope, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend,
-    SignInPrompt, SyntaxToken, UsableModel, UserError, unavailable,
+    RewindScope, RulesFileRow, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow,
+    SettingsBackend, SignInPrompt, SyntaxToken, UsableModel, UserError, unavailable,
 };
 pub use keys::{Error as KeyError, KeyAction, KeyBinding, KeyChord, KeyContext, KeyMap, KeyMatch, KeySequence};
 pub use plain_output::OutputRenderer;
 #[cfg(unix)]
 pub use run::{Options, TuiExit, run};
 pub use screen::{ColorDepth, ImageProtocol, Reflow};
-pub use slash::{
-    BuiltInCommand, COMMANDS as SLASH_COMMANDS, INIT as INIT_PROMPT, REVIEW as REVIEW_PROMPT, nearest_command,
-};
+pub use slash::{BuiltInCommand, COMMANDS as SLASH_COMMANDS, nearest_command, prompt_of_command};
 pub use theme::{Error as ThemeError, NAMES as THEMES, ROLES, Theme, ThemeSpec};

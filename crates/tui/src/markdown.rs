@@ -15,6 +15,7 @@ use crate::theme::Theme;
 use inline::InlineText;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
+use std::path::Path;
 use table::MarkdownTable;
 
 /// Context for rendering text.
@@ -25,6 +26,8 @@ pub(crate) struct RenderContext<'a> {
     pub(crate) backend: &'a dyn Backend,
     /// Names the key that shows hidden lines.
     pub(crate) keys: &'a KeyMap,
+    /// The project's root, which is omitted from displayed paths.
+    pub(crate) root: &'a Path,
 }
 
 impl RenderContext<'_> {

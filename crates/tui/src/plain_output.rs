@@ -8,6 +8,7 @@ use crate::markdown::{MarkdownSplitter, RenderContext};
 use crate::row::StyledRow;
 use crate::screen::{AnsiEncoder, ColorDepth};
 use crate::theme::Theme;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Lines of a diff that are printed.
@@ -90,6 +91,8 @@ impl OutputRenderer {
             theme: &self.theme,
             backend: &*self.backend,
             keys: &self.keys,
+            // Titles of calls are relative already.
+            root: Path::new(""),
         }
     }
 }

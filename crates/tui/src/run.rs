@@ -45,9 +45,11 @@ const RESIZE_SETTLE: Duration = Duration::from_millis(400);
 const RESIZE_REPORT_DELAY: Duration = Duration::from_millis(100);
 /// Time limit for outstanding replies of the terminal when it is given to another program.
 const LAST_REPLY_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time limit for a signal that may have ended another program.
+const LATE_SIGNAL_TIMEOUT: Duration = Duration::from_millis(300);
 /// Maximum time for a session to stop.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum events received from the session at once.
+/// The maximum number of events received from the session in one batch.
 const EVENT_BATCH: usize = 256;
 /// Maximum text processed before a frame is drawn and keys are read again.
 const TEXT_PER_FRAME: usize = 32 << 10;
@@ -121,6 +123,7 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
         last_refresh: None,
         width_query: WidthQuery::default(),
         quit: None,
+        signals: None,
         demo: false,
         previous: None,
         open_error: None,
@@ -135,6 +138,7 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
     let ended = AssertUnwindSafe(event_loop.run(options.session, options.pictures))
         .catch_unwind()
         .await;
+    drop(AssertUnwindSafe(event_loop.discard_replies()).catch_unwind().await);
     // However it ended, first save the draft and restore the terminal.
     event_loop.app.composer.flush(&event_loop.app.cx());
     let reset = event_loop.terminal.reset();
@@ -167,8 +171,47 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
 
 /// Signals that end the program.
 struct ExitSignals {
+    interrupted: Signal,
+    quit: Signal,
     ended: Signal,
     hung_up: Signal,
+}
+
+impl ExitSignals {
+    fn listen() -> io::Result<Self> {
+        Ok(ExitSignals {
+            interrupted: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
+            ended: signal(SignalKind::terminate())?,
+            hung_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Discards signals of Ctrl-C and Ctrl-\ in another program: they reach every process of the terminal. A signal that
+    /// made the program fail may arrive after its end.
+    async fn discard_typed(&mut self, has_failed: bool) {
+        if has_failed {
+            let late = async {
+                tokio::select! {
+                    _ = self.interrupted.recv() => {}
+                    _ = self.quit.recv() => {}
+                }
+            };
+            drop(tokio::time::timeout(LATE_SIGNAL_TIMEOUT, late).await);
+        }
+        self.interrupted.recv().now_or_never();
+        self.quit.recv().now_or_never();
+    }
+
+    /// Waits for the next one; returns its number.
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.interrupted.recv() => 2,
+            _ = self.quit.recv() => 3,
+            _ = self.ended.recv() => 15,
+            _ = self.hung_up.recv() => 1,
+        }
+    }
 }
 
 struct EventLoop<W: Write> {
@@ -198,6 +241,8 @@ struct EventLoop<W: Write> {
     width_query: WidthQuery,
     /// Set to quit, with the signal that caused it.
     quit: Option<Option<i32>>,
+    /// Signals that end the program; `None` until the loop runs.
+    signals: Option<ExitSignals>,
     /// Whether to start the demo after quitting.
     demo: bool,
     /// The previous session, to return to if the new one cannot be opened.
@@ -213,18 +258,13 @@ struct EventLoop<W: Write> {
 impl<W: Write> EventLoop<W> {
     async fn run(&mut self, target: SessionTarget, pictures: ImageProtocol) -> io::Result<Option<i32>> {
         // From the first query on, a signal must not end the program before the replies are read.
-        let signals = ExitSignals {
-            ended: signal(SignalKind::terminate())?,
-            hung_up: signal(SignalKind::hangup())?,
-        };
+        self.signals = Some(ExitSignals::listen()?);
         self.terminal.set_modes()?;
         self.draw()?;
         self.terminal.query_features(pictures)?;
         self.open_session(target).await;
         self.reader = Some(InputReader::stdin()?);
-        let ended = self.process_until_quit(signals).await;
-        self.discard_replies().await;
-        ended
+        self.process_until_quit().await
     }
 
     /// Reads outstanding replies of the terminal, which would otherwise appear as input of the next program. Keys pressed
@@ -249,9 +289,8 @@ impl<W: Write> EventLoop<W> {
         }
     }
 
-    async fn process_until_quit(&mut self, signals: ExitSignals) -> io::Result<Option<i32>> {
+    async fn process_until_quit(&mut self) -> io::Result<Option<i32>> {
         let mut resized = signal(SignalKind::window_change())?;
-        let ExitSignals { mut ended, mut hung_up } = signals;
         let mut signals = Vec::new();
         let mut events = Vec::with_capacity(EVENT_BATCH);
         let mut others = Vec::new();
@@ -268,8 +307,7 @@ impl<W: Write> EventLoop<W> {
             let has_backlog = !waiting.is_empty() && (self.processed < TEXT_PER_FRAME || !is_blocked);
             tokio::select! {
                 biased;
-                _ = ended.recv() => return Ok(Some(15)),
-                _ = hung_up.recv() => return Ok(Some(1)),
+                Some(number) = OptionFuture::from(self.signals.as_mut().map(ExitSignals::next)) => return Ok(Some(number)),
                 read = read_input(&mut self.reader, &mut signals) => {
                     if read.is_none() {
                         return Ok(None);
@@ -331,7 +369,7 @@ impl<W: Write> EventLoop<W> {
         }
     }
 
-    /// Processes session events, up to the amount drawn at once.
+    /// Processes session events, up to the amount drawn in one frame.
     async fn process_events(&mut self, waiting: &mut VecDeque<Event>) -> io::Result<()> {
         if waiting.is_empty() {
             return Ok(());
@@ -603,6 +641,9 @@ impl<W: Write> EventLoop<W> {
         self.terminal.reset()?;
         disable_raw_mode()?;
         let result = operation.await;
+        if let Some(signals) = &mut self.signals {
+            signals.discard_typed(result.is_err()).await;
+        }
         enable_raw_mode()?;
         self.terminal.set_modes()?;
         self.resize(window_size()?)?;

@@ -13,6 +13,7 @@ use crate::views::memory::MemoryPicker;
 use crate::views::panels::PanelPicker;
 use futures::future::FutureExt as _;
 use model::Effort;
+use policy::ApprovalMode;
 use session::{Command, ItemId};
 
 /// A built-in command.
@@ -54,6 +55,16 @@ enum SlashAction {
     Status,
     Theme,
     Undo,
+}
+
+/// Arguments with known values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArgumentKind {
+    Model,
+    Mode,
+    Effort,
+    Theme,
+    PanelVerb,
 }
 
 /// All built-in commands.
@@ -133,7 +144,7 @@ pub const COMMANDS: &[BuiltInCommand] = &[
     slash("redo", &[], "", "redo the undone file changes", SlashAction::Redo),
     slash(
         "rewind",
-        &["back"],
+        &["back", "checkpoint", "timeline"],
         "",
         "rewind to an earlier prompt",
         SlashAction::Key(KeyAction::Rewind),
@@ -168,7 +179,7 @@ pub const COMMANDS: &[BuiltInCommand] = &[
     ),
     slash(
         "jobs",
-        &["ps"],
+        &["ps", "bashes"],
         "",
         "show background jobs",
         SlashAction::Key(KeyAction::Jobs),
@@ -314,13 +325,22 @@ const fn slash(
 }
 
 /// The prompt of `/init`.
-pub const INIT: &str = "Explore this project and write AGENTS.md in its root: what a newcomer must know to work in it. How to \
+const INIT: &str = "Explore this project and write AGENTS.md in its root: what a newcomer must know to work in it. How to \
 build, test and lint it (including how to run a single test), how it is organised, and conventions that are not obvious from \
 the code. Include only facts that you have verified here, no general advice. At most one page. If AGENTS.md exists, keep what \
 is correct and improve it. Incorporate other instructions for agents that exist in the project.";
 
 /// The prompt of `/review`.
-pub const REVIEW: &str = "Review the uncommitted changes of this project (`git diff HEAD` and untracked files; without any, the last commit). Report bugs, regressions, missing tests and security problems, the most serious first, each with its file and line and the reason. Do not report style. Change nothing. If there is no problem, state that.";
+const REVIEW: &str = "Review the uncommitted changes of this project (`git diff HEAD` and untracked files; without any, the last commit). Report bugs, regressions, missing tests and security problems, the most serious first, each with its file and line and the reason. Do not report style. Change nothing. If there is no problem, state that.";
+
+/// The prompt of a built-in command that only sends one; `None` for other commands.
+pub fn prompt_of_command(name: &str, arguments: &str) -> Option<String> {
+    match name {
+        "init" => Some(INIT.to_owned()),
+        "review" => Some(format!("{REVIEW} {arguments}").trim_end().to_owned()),
+        _ => None,
+    }
+}
 
 /// The result of running a line that begins with a slash.
 pub(crate) enum SlashOutcome {
@@ -349,14 +369,41 @@ pub(crate) fn run(line: &str, more: &[PickerItem], cx: &ViewContext<'_>) -> Slas
     match name.is_empty() || name.contains(['/', '.']) {
         // A path or a lone slash.
         true => SlashOutcome::NotBuiltIn,
-        false => SlashOutcome::Invalid(
-            match nearest_command(name, more.iter().map(|choice| choice.name.as_str())) {
-                Some(near) => format!("unknown command /{name}; did you mean /{near}?"),
-                None => format!("unknown command /{name}; type / to list commands"),
-            },
-        ),
+        false => SlashOutcome::Invalid(unknown_command(name, more.iter().map(|choice| choice.name.as_str()))),
     }
 }
+
+/// The error for an unknown command.
+pub(crate) fn unknown_command<'a>(name: &str, custom: impl Iterator<Item = &'a str>) -> String {
+    let equivalent = EQUIVALENTS.iter().find(|(other, _)| *other == name);
+    match (equivalent, nearest_command(name, custom)) {
+        (Some((_, hint)), _) => format!("unknown command /{name}; {hint}"),
+        (None, Some(near)) => format!("unknown command /{name}; did you mean /{near}?"),
+        (None, None) => format!("unknown command /{name}; type / to list commands"),
+    }
+}
+
+/// Commands of other agents, and how to do the same.
+const EQUIVALENTS: &[(&str, &str)] = &[
+    ("add-dir", "start hew with --add-dir DIR"),
+    ("approve", "/permissions shows rules and grants"),
+    (
+        "bug",
+        "run `hew doctor` and `hew sessions export`, and report both to the project",
+    ),
+    ("details", "ctrl+o shows or hides tool output"),
+    ("hooks", "hooks are set in the configuration; /settings shows it"),
+    ("logout", "run `hew logout PROVIDER`"),
+    ("mention", "type @ to mention a file"),
+    ("plan", "/mode plan, or shift+tab"),
+    (
+        "sandbox",
+        "/permissions shows what is allowed; `--permission` sets it at the start",
+    ),
+    ("share", "/export writes this session to a file"),
+    ("unshare", "/export writes this session to a file"),
+    ("upgrade", "hew does not update itself; install it as you did before"),
+];
 
 /// The built-in or custom command with the most similar name.
 pub fn nearest_command<'a>(name: &str, custom: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -383,6 +430,18 @@ pub(crate) fn find(name: &str) -> Option<&'static BuiltInCommand> {
 }
 
 impl BuiltInCommand {
+    /// The kind of the first argument, if its values are known.
+    pub(crate) fn argument_kind(&self) -> Option<ArgumentKind> {
+        Some(match self.action {
+            SlashAction::Model => ArgumentKind::Model,
+            SlashAction::Mode => ArgumentKind::Mode,
+            SlashAction::Effort => ArgumentKind::Effort,
+            SlashAction::Theme => ArgumentKind::Theme,
+            SlashAction::Panels => ArgumentKind::PanelVerb,
+            _ => return None,
+        })
+    }
+
     /// The key action that is equivalent to it.
     pub(crate) fn key_action(&self) -> Option<KeyAction> {
         Some(match self.action {
@@ -460,8 +519,10 @@ impl BuiltInCommand {
                 "" => return SlashOutcome::Invalid("usage: /code WORDS".into()),
                 words => AppAction::OpenView(Box::new(ListView::new(CodeMatchPicker::new(words.to_owned())))),
             },
-            SlashAction::Init => AppAction::Prompt(INIT.into()),
-            SlashAction::Review => AppAction::Prompt(format!("{REVIEW} {arguments}").trim_end().into()),
+            SlashAction::Init | SlashAction::Review => match prompt_of_command(self.name, arguments) {
+                Some(prompt) => AppAction::Prompt(prompt),
+                None => return SlashOutcome::NotBuiltIn,
+            },
             SlashAction::Undo => AppAction::Key(KeyAction::UndoTurn),
             SlashAction::Redo => AppAction::Key(KeyAction::RedoTurn),
             SlashAction::Quit => AppAction::Quit,
@@ -543,7 +604,13 @@ fn status_text(cx: &ViewContext<'_>) -> String {
             "model",
             format!("{}, effort {}", info.model, or(&info.effort, "default")),
         ),
-        ("mode", info.mode.clone()),
+        (
+            "mode",
+            match info.edit_approval {
+                Some(ApprovalMode::Ask) => format!("{}, asks before each change and command", info.mode),
+                Some(ApprovalMode::Allow) | None => info.mode.clone(),
+            },
+        ),
         ("permission", info.permission.clone()),
         ("sandbox", or(&info.sandbox, "none")),
         ("rules", or(&info.rules.join(", "), "none")),

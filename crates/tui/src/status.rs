@@ -67,7 +67,8 @@ fn activity(cx: &ViewContext<'_>) -> StyledRow {
     };
     if let Some((_, attempt, when)) = &turn.retrying {
         let left = when.saturating_duration_since(Instant::now());
-        return StyledRow::new(format!("↻ attempt {attempt} in {}", elapsed(left)), theme.warn);
+        return StyledRow::new(format!("↻ attempt {attempt} in {}", elapsed(left)), theme.warn)
+            .push(" · esc to interrupt", theme.dim);
     }
     if let Some(silent) = turn.stalled() {
         return StyledRow::new(format!("! no data from the model for {}", elapsed(silent)), theme.warn)

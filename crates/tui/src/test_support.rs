@@ -5,7 +5,8 @@ use crate::backend::{
     Backend, BackendFuture, ClipboardContent, CodeMatch, DesktopBackend, HunkDecision, JobRow, KeyStorage,
     ModelBackend, OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend, ProjectBackend,
     PromptBackend, ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation,
-    ServerHealth, ServerRow, SessionBackend, SessionTarget, SettingRow, SettingsBackend, UsableModel, UserError,
+    RulesFileRow, ServerHealth, ServerRow, SessionBackend, SessionTarget, SettingRow, SettingsBackend, UsableModel,
+    UserError,
 };
 use crate::input::Input;
 use crate::keys::{KeyChord, KeyMap};
@@ -209,6 +210,7 @@ impl ModelBackend for FakeBackend {
                 })
                 .collect(),
             key_page: format!("https://{name}.example/keys"),
+            address_example: None,
         };
         ready(vec![
             provider(
@@ -223,6 +225,10 @@ impl ModelBackend for FakeBackend {
                 ProviderAccess::Local,
                 &["ollama/qwen3:32b", "ollama/gemma3"],
             ),
+            ProviderRow {
+                address_example: Some("https://NAME.azure.example".into()),
+                ..provider("azure", "Azure", ProviderAccess::NeedsKey, &[])
+            },
             provider("openai", "OpenAI", ProviderAccess::NeedsKey, &["openai/gpt-5.5"]),
         ])
     }
@@ -278,6 +284,18 @@ impl SettingsBackend for FakeBackend {
         ])
     }
 
+    fn rules_files(&self) -> BackendFuture<Vec<RulesFileRow>> {
+        let row = |path: &str, description: &str| RulesFileRow {
+            path: path.into(),
+            name: path.replace("/home/me", "~/.config/hew"),
+            description: description.into(),
+        };
+        ready(vec![
+            row("AGENTS.md", "this project, new file"),
+            row("/home/me/AGENTS.md", "all projects"),
+        ])
+    }
+
     fn permission_rules(&self) -> BackendFuture<Vec<PermissionRow>> {
         let rule = |effect: &str, rule: &str, origin: &str, revocation| PermissionRow {
             effect: effect.into(),
@@ -324,6 +342,14 @@ impl SettingsBackend for FakeBackend {
                 &["true", "false"],
             ),
             setting("limits.cost", "", "not set", "US dollars, more than 0.", &[]),
+            setting("tui.theme", "", "not set", "The theme.", &[]),
+            setting(
+                "tui.vim",
+                "false",
+                "built in",
+                "Whether Vim keys are on.",
+                &["true", "false"],
+            ),
         ])
     }
 

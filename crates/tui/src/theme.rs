@@ -125,7 +125,13 @@ impl Theme {
     }
 
     /// The theme for a terminal with these colours: changed lines are tinted if possible.
-    pub(crate) fn for_depth(mut self, depth: ColorDepth) -> Theme {
+    pub(crate) fn for_depth(self, depth: ColorDepth) -> Theme {
+        let mut theme = built_in::fixed(&self.name, depth).unwrap_or(self);
+        theme.tint(depth);
+        theme
+    }
+
+    fn tint(&mut self, depth: ColorDepth) {
         if let Some(tints) = built_in::diff_tints(&self.name, depth) {
             let styles = [
                 &mut self.added,
@@ -137,7 +143,6 @@ impl Theme {
                 *style = style_parser::parse_style(tint).unwrap_or(*style);
             }
         }
-        self
     }
 
     /// The background of the selected row. Only the background of [`Theme::chosen`], so that the text keeps its
@@ -339,6 +344,27 @@ mod tests {
                 for color in colors.chain([line.fg]) {
                     let ratio = contrast(rgb(color), rgb(line.bg));
                     assert!(ratio >= 3.5, "{name} {depth:?} {color:?} on {line:?}: {ratio}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn colours_are_readable_on_light_backgrounds() {
+        // White, Solarized, Gruvbox, One, GitHub and Catppuccin.
+        let light = [0xff_ffff, 0xfd_f6e3, 0xfb_f1c7, 0xfa_fafa, 0xf6_f8fa, 0xef_f1f5];
+        let dark = [0x00_0000, 0x1e_1e1e, 0x00_2b36, 0x28_2828, 0x28_2c34, 0x1a_1b26];
+        for (name, depth, backgrounds, least) in [
+            ("light", ColorDepth::True, &light, 4.5),
+            ("light", ColorDepth::Indexed, &light, 4.5),
+            ("colour-blind", ColorDepth::True, &light, 3.2),
+            ("colour-blind", ColorDepth::True, &dark, 3.2),
+        ] {
+            let theme = Theme::built_in(name).unwrap().for_depth(depth);
+            for style in [theme.accent, theme.good, theme.warn, theme.bad, theme.tool, theme.code] {
+                for background in backgrounds {
+                    let ratio = contrast(rgb(style.fg), channels(*background));
+                    assert!(ratio >= least, "{name} {depth:?} {style:?} on {background:x}: {ratio}");
                 }
             }
         }

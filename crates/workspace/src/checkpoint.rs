@@ -3,17 +3,12 @@
 //! Before a command, [`Checkpointer::before`] takes a snapshot of the project, by metadata alone if possible, and
 //! makes sure that the content of every file can be restored: from git if a tracked file is unchanged, otherwise from
 //! a copy in the [`BlobDir`]. Afterwards [`PendingCheckpoint::after`] takes another snapshot and returns the
-//! difference. The second command costs little more than reading each file's metadata twice. [`restore`] reverts
-//! paths.
+//! difference. [`restore`] reverts paths.
 //!
-//! What a command is known to delete, move or overwrite ([`EndangeredPaths`]) is always copied, as far as the limits of
-//! the [`BlobDir`] allow. A [`CopyBudget`] bounds the other copies per command: in a very large folder outside git, the
-//! most recently written files are copied first, more before each further command. [`PendingCheckpoint::uncovered`] lists
-//! what cannot be restored before the command runs.
+//! What a command is known to delete, move or overwrite ([`EndangeredPaths`]) is always copied. A [`CopyBudget`] bounds
+//! the other copies per command. [`PendingCheckpoint::uncovered`] lists what cannot be restored.
 //!
-//! Files that git ignores are covered up to a limit, but new ones are not recorded. Excluded are `node_modules`,
-//! `__pycache__`, Python environments, folders with a `CACHEDIR.TAG`, hidden paths of the project, and the folders of
-//! version control.
+//! Not covered are new ignored files, generated folders, hidden paths, and the folders of version control.
 
 mod blob_dir;
 mod budget;
@@ -78,6 +73,10 @@ pub struct Checkpointer {
     hiding: HiddenPaths,
     budget: CopyBudget,
     journal: Option<Arc<Path>>,
+    /// Folders that are not covered.
+    excluded: Vec<PathBuf>,
+    /// The other folders of the project.
+    more: Vec<Checkpointer>,
     /// `None` before the first command.
     state: Arc<Mutex<Option<CheckpointState>>>,
 }
@@ -87,6 +86,8 @@ pub struct PendingCheckpoint {
     state: Arc<Mutex<Option<CheckpointState>>>,
     snapshot: Option<Snapshot>,
     uncovered: UncoveredPaths,
+    /// Those of the other folders of the project, with the folder.
+    more: Vec<(Arc<Path>, PendingCheckpoint)>,
 }
 
 /// The changes made by a command.
@@ -138,8 +139,22 @@ impl Checkpointer {
             hiding: HiddenPaths::default(),
             budget: CopyBudget::default(),
             journal: None,
+            excluded: Vec::new(),
+            more: Vec::new(),
             state: Arc::default(),
         }
+    }
+
+    /// Covers the additional folders of the project, too. Their changes have absolute paths, and are not in the journal.
+    pub fn with_folders(mut self, folders: &[PathBuf]) -> Self {
+        let covered = |folder: &PathBuf| Checkpointer {
+            hiding: self.hiding.clone(),
+            budget: self.budget,
+            excluded: vec![self.root.to_path_buf()],
+            ..Checkpointer::new(folder, self.blobs.clone())
+        };
+        self.more = folders.iter().map(covered).collect();
+        self
     }
 
     /// Writes each snapshot to this file before the command starts, so that its changes can be recorded even if this
@@ -176,19 +191,25 @@ impl Checkpointer {
         if let (Some(journal), Some(snapshot)) = (&mut state.journal, &snapshot) {
             journal.record(snapshot, call);
         }
+        let mut uncovered = uncovered.unwrap_or_default();
+        let before = |folder: &Checkpointer| (Arc::clone(&folder.root), folder.before(endangered, call));
+        let more: Vec<_> = self.more.iter().map(before).collect();
+        for (folder, pending) in &more {
+            uncovered.extend(folder, &pending.uncovered);
+        }
         PendingCheckpoint {
             state: Arc::clone(&self.state),
             snapshot,
-            uncovered: uncovered.unwrap_or_default(),
+            uncovered,
+            more,
         }
     }
 
     fn new_state(&self) -> CheckpointState {
-        let state = CheckpointState::new(&self.root, self.blobs.clone(), self.hiding.clone(), self.budget);
-        CheckpointState {
-            journal: self.journal.as_deref().map(Journal::at),
-            ..state
-        }
+        let mut state = CheckpointState::new(&self.root, self.blobs.clone(), self.hiding.clone(), self.budget);
+        state.excluded.extend(self.excluded.iter().cloned());
+        state.journal = self.journal.as_deref().map(Journal::at);
+        state
     }
 }
 
@@ -200,18 +221,20 @@ impl PendingCheckpoint {
 
     /// Takes another snapshot and returns the difference.
     pub fn after(self) -> CommandChanges {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(state) = state.as_mut() else {
-            return CommandChanges::default();
-        };
-        let changes = match self.snapshot {
-            Some(snapshot) => state.after(&snapshot),
-            None => Vec::new(),
-        };
-        let note = match state.pending_warnings.is_empty() {
-            true => None,
-            false => Some(std::mem::take(&mut state.pending_warnings).join("; ")),
-        };
+        let (mut changes, mut notes) = (Vec::new(), Vec::new());
+        if let Some(state) = self.state.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            changes.extend(self.snapshot.iter().flat_map(|snapshot| state.after(snapshot)));
+            notes = std::mem::take(&mut state.pending_warnings);
+        }
+        for (folder, pending) in self.more {
+            let found = pending.after();
+            notes.extend(found.note);
+            changes.extend(found.changes.into_iter().map(|change| Change {
+                path: folder.join(change.path),
+                ..change
+            }));
+        }
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
         CommandChanges { changes, note }
     }
 }

@@ -31,7 +31,7 @@ impl Location {
     pub fn file_stats(&self, limit: usize, stop: &StopSignal) -> Result<FileStats, Error> {
         self.require_folder()?;
         let found: Mutex<Vec<FileStat>> = Mutex::default();
-        let walked = walk::visit_entries(self, None, stop, || {
+        let walked = walk::visit_entries(self, (None, walk::IgnoredFiles::Skip), stop, || {
             |entry: walk::WalkEntry<'_>| {
                 if !entry.is_file() {
                     return;

@@ -29,7 +29,7 @@ impl Location {
     ) -> Result<FileList, Error> {
         self.require_folder()?;
         let found: Mutex<Vec<PathBuf>> = Mutex::default();
-        let walked = walk::visit_entries(self, None, stop, || {
+        let walked = walk::visit_entries(self, (None, walk::IgnoredFiles::Skip), stop, || {
             |entry: walk::WalkEntry<'_>| {
                 if entry.is_file() && wanted(&entry.path) {
                     found.lock().unwrap_or_else(PoisonError::into_inner).push(entry.path);

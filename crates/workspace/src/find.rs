@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use crate::glob::FileGlob;
-use crate::{Error, Location, ResultPage, SearchEnd, StopSignal, walk};
+use crate::{CaseSensitivity, Error, IgnoredFiles, Location, ResultPage, SearchEnd, StopSignal, walk};
 
 /// More paths than this are counted but not returned.
 const MAX_PATHS: usize = 200_000;
@@ -14,8 +14,24 @@ const MAX_PATHS: usize = 200_000;
 pub struct FindQuery<'a> {
     /// `*.rs` for any such name, `src/**/*.rs` for paths below the searched folder.
     pub pattern: &'a str,
+    /// Case sensitivity.
+    pub case: CaseSensitivity,
+    /// Whether ignored files are found.
+    pub ignored: IgnoredFiles,
     /// The requested page.
     pub page: ResultPage,
+}
+
+impl<'a> FindQuery<'a> {
+    /// A case-sensitive search that skips ignored files.
+    pub fn new(pattern: &'a str, page: ResultPage) -> Self {
+        FindQuery {
+            pattern,
+            case: CaseSensitivity::Sensitive,
+            ignored: IgnoredFiles::Skip,
+            page,
+        }
+    }
 }
 
 /// The result of a search by glob.
@@ -35,9 +51,9 @@ impl Location {
     /// Finds files and folders below this folder; for the project folder, also below its additional folders.
     pub fn find(&self, find: &FindQuery<'_>, stop: &StopSignal) -> Result<FindMatches, Error> {
         self.require_folder()?;
-        let glob = FileGlob::parse(find.pattern, self)?;
+        let glob = FileGlob::parse(find.pattern, find.case, self)?;
         let matched: Mutex<(Vec<(PathBuf, bool)>, usize)> = Mutex::default();
-        let walked = walk::visit_entries(self, None, stop, || {
+        let walked = walk::visit_entries(self, (None, find.ignored), stop, || {
             |entry: walk::WalkEntry<'_>| {
                 if glob.matches(&entry.path, self.searched_folder_of(&entry.path)) {
                     let is_dir = entry.is_folder();

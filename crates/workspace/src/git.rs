@@ -49,7 +49,8 @@ impl Workspace {
     }
 }
 
-pub(crate) fn repository_of(path: &Path) -> Option<GitRepository> {
+/// The repository that contains this path.
+pub fn repository_of(path: &Path) -> Option<GitRepository> {
     path.ancestors().find_map(|folder| {
         let directory = git_directory(folder)?;
         Some(GitRepository {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::{Error, Location};
+use crate::{CaseSensitivity, Error, Location, open};
 
 /// A compiled glob.
 pub(crate) struct FileGlob {
@@ -21,11 +21,20 @@ enum GlobTarget {
 }
 
 impl FileGlob {
-    /// Parses a glob. One without `/` is matched against names, any other against paths relative to `folder`; an
-    /// absolute glob below a searched folder is made relative first.
-    pub(crate) fn parse(pattern: &str, folder: &Location) -> Result<Self, Error> {
+    /// Parses a glob. One without `/` is matched against names, any other against paths relative to `folder`; one that
+    /// begins with the path or the name of a searched folder is made relative to it first.
+    pub(crate) fn parse(pattern: &str, case: CaseSensitivity, folder: &Location) -> Result<Self, Error> {
+        let is_entry = |name: &str| {
+            folder
+                .searched_folders()
+                .any(|folder| open::kind(&folder.join(name)).is_some())
+        };
         let below = folder.searched_folders().find_map(|folder| {
-            let rest = pattern.strip_prefix(folder.to_str()?)?;
+            let by_name = || {
+                let name = folder.file_name()?.to_str()?;
+                pattern.strip_prefix(name).filter(|_| !is_entry(name))
+            };
+            let rest = pattern.strip_prefix(folder.to_str()?).or_else(by_name)?;
             rest.starts_with('/').then(|| (folder, rest.trim_start_matches('/')))
         });
         let relative = below.map_or(pattern.trim_start_matches("./"), |(_, rest)| rest);
@@ -38,7 +47,10 @@ impl FileGlob {
             true => relative.trim_end_matches('/'),
             false => "{",
         };
-        let glob = GlobBuilder::new(parsed).literal_separator(true).build();
+        let glob = GlobBuilder::new(parsed)
+            .literal_separator(true)
+            .case_insensitive(case == CaseSensitivity::Insensitive)
+            .build();
         let matcher = glob
             .map_err(|source| Error::Glob {
                 pattern: pattern.to_owned(),

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
 use crate::glob::FileGlob;
-use crate::{Error, Location, ResultPage, SearchEnd, StopSignal, walk};
+use crate::{Error, IgnoredFiles, Location, ResultPage, SearchEnd, StopSignal, walk};
 use collector::MatchCollector;
 use search::FileSearcher;
 
@@ -18,12 +18,16 @@ use search::FileSearcher;
 pub struct GrepQuery<'a> {
     /// A regular expression.
     pub pattern: &'a str,
+    /// Matching lines that this regular expression matches as well are left out.
+    pub exclude: Option<&'a str>,
     /// Case sensitivity.
     pub case: CaseSensitivity,
     /// Only files that match this glob.
     pub include: Option<&'a str>,
     /// Only files of this type: a type name of ripgrep (`rust`, `py`) or an extension.
     pub kind: Option<&'a str>,
+    /// Whether ignored files are searched.
+    pub ignored: IgnoredFiles,
     /// The number of context lines around each match.
     pub context: usize,
     /// The requested page.
@@ -95,16 +99,23 @@ impl Location {
     /// Searches this file, or the files below this folder; for the project folder, also below its additional folders.
     /// Binary files are skipped.
     pub fn grep(&self, grep: &GrepQuery<'_>, stop: &StopSignal) -> Result<GrepMatches, Error> {
-        let matcher = matcher(grep)?;
-        let include = grep.include.map(|pattern| FileGlob::parse(pattern, self)).transpose()?;
+        let matchers = (
+            matcher(grep, grep.pattern)?,
+            grep.exclude.map(|pattern| matcher(grep, pattern)).transpose()?,
+        );
+        let matchers = (&matchers.0, matchers.1.as_ref());
+        let include = grep
+            .include
+            .map(|pattern| FileGlob::parse(pattern, CaseSensitivity::Sensitive, self))
+            .transpose()?;
         let types = grep.kind.map(file_types::types).transpose()?;
         let kept = Mutex::new(MatchCollector::with_limit(
             grep.page.offset.saturating_add(grep.page.limit),
         ));
         let (mut ended, mut unreadable) = (SearchEnd::Complete, 0);
         if self.is_dir() {
-            let walked = walk::visit_entries(self, types, stop, || {
-                let mut search = FileSearcher::new(grep, &matcher, stop, &kept);
+            let walked = walk::visit_entries(self, (types, grep.ignored), stop, || {
+                let mut search = FileSearcher::new(grep, matchers, stop, &kept);
                 let include = include.as_ref();
                 move |entry: walk::WalkEntry<'_>| {
                     let is_included = |glob: &FileGlob| glob.matches(&entry.path, self.searched_folder_of(&entry.path));
@@ -115,7 +126,7 @@ impl Location {
             })?;
             (ended, unreadable) = (walked.ended, walked.unreadable);
         } else {
-            FileSearcher::new(grep, &matcher, stop, &kept).file(self.search_order(self.path()), Ok(self.open()?));
+            FileSearcher::new(grep, matchers, stop, &kept).file(self.search_order(self.path()), Ok(self.open()?));
         }
         if stop.is_cancelled() {
             return Err(Error::Cancelled);
@@ -128,13 +139,13 @@ impl Location {
     }
 }
 
-fn matcher(grep: &GrepQuery<'_>) -> Result<RegexMatcher, Error> {
+fn matcher(grep: &GrepQuery<'_>, pattern: &str) -> Result<RegexMatcher, Error> {
     RegexMatcherBuilder::new()
         .case_insensitive(grep.case == CaseSensitivity::Insensitive)
         .multi_line(true)
         .crlf(!grep.multiline)
         .dot_matches_new_line(grep.multiline)
-        .build(grep.pattern)
+        .build(pattern)
         .map_err(|error| {
             let text = error.to_string();
             let reason = text
@@ -144,7 +155,7 @@ fn matcher(grep: &GrepQuery<'_>) -> Result<RegexMatcher, Error> {
                 .trim_start_matches("error: ")
                 .to_owned();
             Error::Regex {
-                pattern: grep.pattern.to_owned(),
+                pattern: pattern.to_owned(),
                 reason,
             }
         })

@@ -121,7 +121,7 @@ mod tests {
         fs::write(root.join(".git/index"), "").unwrap();
         let file = root.join(".git/info/exclude");
         fs::write(&file, "# own\n*.tmp").unwrap();
-        let (roots, hidden) = ([root.clone()], [root.join("a b/*.key"), "/elsewhere".into()]);
+        let (roots, hidden) = ([root.clone()], [root.join("a b/*.key"), "/other".into()]);
         let set = HiddenExcludes::set(&root, &hidden, &roots).unwrap();
         let text = fs::read_to_string(&file).unwrap();
         assert!(
@@ -130,8 +130,8 @@ mod tests {
         );
         drop(set);
         assert_eq!(fs::read_to_string(&file).unwrap(), "# own\n*.tmp\n");
-        assert!(HiddenExcludes::set(&root, &["/elsewhere".into()], &roots).is_none());
-        // Neither a link nor a repository elsewhere is changed.
+        assert!(HiddenExcludes::set(&root, &["/other".into()], &roots).is_none());
+        // Links and other repositories are not changed.
         let other = tempfile::tempdir().unwrap();
         fs::remove_dir_all(root.join(".git/info")).unwrap();
         std::os::unix::fs::symlink(other.path(), root.join(".git/info")).unwrap();

@@ -24,7 +24,7 @@ const SECOND: i128 = 1_000_000_000;
 /// A file or folder of the overview.
 struct OverviewNode {
     name: String,
-    place: Option<Location>,
+    location: Option<Location>,
     depth: usize,
     /// Its entries, if it was read.
     inside: Vec<usize>,
@@ -37,9 +37,9 @@ impl Workspace {
     /// per level, the additional folders last. Names that start with a dot and ignored files are left out; `…` marks
     /// omissions. `None` if the project is empty.
     pub fn overview(&self, bytes: usize) -> Option<String> {
-        let node = |name: String, place: Option<Location>, depth| OverviewNode {
+        let node = |name: String, location: Option<Location>, depth| OverviewNode {
             name,
-            place,
+            location,
             depth,
             inside: Vec::new(),
             cut: false,
@@ -51,10 +51,12 @@ impl Workspace {
         let mut used: usize = nodes[1..].iter().map(|node| node.name.len() + 4).sum();
         let (mut open, mut opened) = ((0..nodes.len()).collect::<VecDeque<usize>>(), 0);
         while let Some(at) = open.pop_front() {
-            let Some(place) = nodes[at].place.take() else { continue };
+            let Some(location) = nodes[at].location.take() else {
+                continue;
+            };
             opened += 1;
             let listing = match opened <= MAX_FOLDERS {
-                true => place.list(MAX_ENTRIES).ok(),
+                true => location.list(MAX_ENTRIES).ok(),
                 false => None,
             };
             let Some(listing) = listing else {
@@ -78,7 +80,7 @@ impl Workspace {
                 used += line;
                 let child = nodes.len();
                 nodes[at].inside.push(child);
-                let below = folder.then(|| place.with_path(&place.path().join(&entry.name)));
+                let below = folder.then(|| location.with_path(&location.path().join(&entry.name)));
                 nodes.push(node(entry.name + if folder { "/" } else { "" }, below, depth));
                 if folder {
                     open.push_back(child);
@@ -144,7 +146,7 @@ fn render(nodes: &[OverviewNode]) -> String {
         if node.depth > 0 {
             text.push_str(&format!("{}{}\n", "  ".repeat(node.depth), node.name));
         }
-        if node.cut || node.place.is_some() {
+        if node.cut || node.location.is_some() {
             steps.push(RenderStep::Omission(node.depth + 1));
         }
         steps.extend(node.inside.iter().rev().map(|child| RenderStep::Node(*child)));

@@ -58,9 +58,9 @@ impl ScratchFolder {
 
     /// Saves a text, truncated to the limits.
     pub fn save(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
-        let mut sheet = self.create(name)?;
-        sheet.write(text.as_bytes())?;
-        Ok(sheet.path)
+        let mut file = self.create(name)?;
+        file.write(text.as_bytes())?;
+        Ok(file.path)
     }
 
     /// Creates a file to be written in pieces.
@@ -200,9 +200,9 @@ mod tests {
                 .unwrap()
                 .ends_with("002-x.txt")
         );
-        let sheet = scratch.create("gone").unwrap();
-        let path = sheet.path().to_owned();
-        sheet.discard();
+        let file = scratch.create("gone").unwrap();
+        let path = file.path().to_owned();
+        file.discard();
         assert!(!path.exists());
     }
 
@@ -210,13 +210,13 @@ mod tests {
     fn bytes_beyond_the_limit_are_dropped_and_counted() {
         let temp = tempfile::tempdir().unwrap();
         let scratch = ScratchFolder::at(temp.path());
-        let mut sheet = scratch.create("flood").unwrap();
+        let mut file = scratch.create("flood").unwrap();
         let chunk = vec![b'x'; 1024 * 1024];
         for _ in 0..70 {
-            sheet.write(&chunk).unwrap();
+            file.write(&chunk).unwrap();
         }
-        assert_eq!((sheet.written(), sheet.dropped()), (MAX_FILE_BYTES, 6 * 1024 * 1024));
-        assert_eq!(fs::metadata(sheet.path()).unwrap().len(), MAX_FILE_BYTES);
+        assert_eq!((file.written(), file.dropped()), (MAX_FILE_BYTES, 6 * 1024 * 1024));
+        assert_eq!(fs::metadata(file.path()).unwrap().len(), MAX_FILE_BYTES);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The maximum number of folders.
+use crate::open_up;
+
+/// The maximum number of folders that are remembered.
 const MAX_FOLDERS: usize = 1_000_000;
 /// Git treats a folder with the first three, or with the first and the last, as a repository.
 const GIT_ENTRIES: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
@@ -36,6 +38,7 @@ pub enum ScanStep {
 #[derive(Debug, Default)]
 pub struct TreeScan {
     folders: HashMap<PathBuf, ScannedFolder>,
+    is_too_large: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -55,11 +58,7 @@ struct FolderStamp {
 
 impl TreeScan {
     /// The listed paths below these folders. `decide` gets each path and whether it is a folder; links are not followed.
-    pub fn update(
-        &mut self,
-        roots: &[PathBuf],
-        decide: impl Fn(&Path, bool) -> ScanStep,
-    ) -> io::Result<Vec<(PathBuf, ScanStep)>> {
+    pub fn update(&mut self, roots: &[PathBuf], decide: impl Fn(&Path, bool) -> ScanStep) -> Vec<(PathBuf, ScanStep)> {
         let mut before = std::mem::take(&mut self.folders);
         let mut pending: Vec<PathBuf> = roots.to_vec();
         let mut found = Vec::new();
@@ -75,13 +74,17 @@ impl TreeScan {
             };
             pending.extend(folder.subfolders.iter().cloned());
             found.extend(folder.found.iter().cloned());
-            self.folders.insert(path, folder);
-            if self.folders.len() > MAX_FOLDERS {
-                self.folders = HashMap::new();
-                return Err(io::Error::other("the project has too many folders"));
+            if self.folders.len() < MAX_FOLDERS {
+                self.folders.insert(path, folder);
             }
         }
-        Ok(found)
+        self.is_too_large = self.folders.len() >= MAX_FOLDERS;
+        found
+    }
+
+    /// Whether the last update found too many folders to search them before each command.
+    pub fn is_too_large(&self) -> bool {
+        self.is_too_large
     }
 }
 
@@ -112,7 +115,12 @@ impl ScannedFolder {
             subfolders: Vec::new(),
         };
         let mut git_entries = [false; GIT_ENTRIES.len()];
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let entries = fs::read_dir(path).or_else(|error| match error.kind() {
+            // A command may have taken away the user's permission to list it; git does not need that.
+            io::ErrorKind::PermissionDenied => open_up(path).and_then(|()| fs::read_dir(path)),
+            _ => Err(error),
+        });
+        for entry in entries.into_iter().flatten().flatten() {
             for (is_present, name) in git_entries.iter_mut().zip(GIT_ENTRIES) {
                 *is_present |= entry.file_name() == name;
             }
@@ -138,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_found_at_once() {
+    fn changes_are_found_in_the_next_scan() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         let mut scan = TreeScan::default();
@@ -148,7 +156,7 @@ mod tests {
                 Some("skipped") => ScanStep::Skip,
                 _ => ScanStep::Enter,
             };
-            let mut found = scan.update(std::slice::from_ref(&root), decide).unwrap();
+            let mut found = scan.update(std::slice::from_ref(&root), decide);
             found.sort_by(|(a, _), (b, _)| a.cmp(b));
             let names = found
                 .iter()

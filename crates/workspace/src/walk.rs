@@ -34,6 +34,33 @@ pub struct ResultPage {
     pub limit: usize,
 }
 
+/// Whether a search includes ignored files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IgnoredFiles {
+    /// They are skipped.
+    #[default]
+    Skip,
+    /// Those that only `.gitignore` and git's other exclude files name are included.
+    IncludeGit,
+}
+
+/// Which entries of a folder are visited.
+struct EntryFilter<'a> {
+    hiding: &'a HiddenPaths,
+    types: Option<Types>,
+    ignored: IgnoredFiles,
+}
+
+impl<'a> EntryFilter<'a> {
+    fn new(hiding: &'a HiddenPaths) -> Self {
+        EntryFilter {
+            hiding,
+            types: None,
+            ignored: IgnoredFiles::Skip,
+        }
+    }
+}
+
 /// An entry below the walked folder that is neither ignored nor hidden.
 pub(crate) struct WalkEntry<'f> {
     folder: BorrowedFd<'f>,
@@ -73,7 +100,8 @@ pub(crate) struct WalkSummary {
 /// Whether an ignore file excludes a file or one of the folders above it.
 pub fn is_ignored(file: &Path) -> bool {
     let rules = IgnoreFiles::above(file);
-    rules.is_ignored(file, false) || file.ancestors().skip(1).any(|folder| rules.is_ignored(folder, true))
+    let is_ignored = |path: &Path, is_folder| rules.is_ignored(path, is_folder, IgnoredFiles::Skip);
+    is_ignored(file, false) || file.ancestors().skip(1).any(|folder| is_ignored(folder, true))
 }
 
 /// The folders that are still to be read, and the number of threads that may add more.
@@ -90,7 +118,7 @@ struct WalkQueue {
 /// files, but not hidden paths.
 pub(crate) fn visit_entries<V>(
     folder: &Location,
-    types: Option<Types>,
+    (types, ignored): (Option<Types>, IgnoredFiles),
     stop: &StopSignal,
     visitor: impl Fn() -> V + Sync,
 ) -> Result<WalkSummary, Error>
@@ -98,8 +126,11 @@ where
     V: FnMut(WalkEntry<'_>),
 {
     let walk = FolderWalk {
-        hiding: folder.hiding(),
-        types,
+        filter: EntryFilter {
+            hiding: folder.hiding(),
+            types,
+            ignored,
+        },
         stop,
         unreadable: AtomicUsize::new(0),
         timed_out: AtomicBool::new(false),
@@ -136,7 +167,7 @@ pub(crate) fn paths_below(folder: &Path, hiding: &HiddenPaths, most: usize) -> V
     let mut paths = Vec::new();
     let mut folders = std::collections::VecDeque::from([(folder.to_owned(), IgnoreFiles::above(folder))]);
     while let Some((folder, above)) = folders.pop_front() {
-        let read = read_folder(&folder, above, hiding, None, |entry, rules| {
+        let read = read_folder(&folder, above, &EntryFilter::new(hiding), |entry, rules| {
             if entry.is_folder() {
                 folders.push_back((entry.path.clone(), Arc::clone(rules)));
             }
@@ -155,9 +186,14 @@ pub(crate) fn paths_below(folder: &Path, hiding: &HiddenPaths, most: usize) -> V
 /// The names in a folder that are neither ignored nor hidden.
 pub(crate) fn visible_names(folder: &Path, hiding: &HiddenPaths) -> Vec<OsString> {
     let mut names = Vec::new();
-    let read = read_folder(folder, IgnoreFiles::above(folder), hiding, None, |entry, _| {
-        names.push(entry.name.to_owned());
-    });
+    let read = read_folder(
+        folder,
+        IgnoreFiles::above(folder),
+        &EntryFilter::new(hiding),
+        |entry, _| {
+            names.push(entry.name.to_owned());
+        },
+    );
     // An unreadable folder has no entries.
     drop(read);
     names
@@ -165,8 +201,7 @@ pub(crate) fn visible_names(folder: &Path, hiding: &HiddenPaths) -> Vec<OsString
 
 /// A walk in progress.
 struct FolderWalk<'a> {
-    hiding: &'a HiddenPaths,
-    types: Option<Types>,
+    filter: EntryFilter<'a>,
     stop: &'a StopSignal,
     unreadable: AtomicUsize,
     timed_out: AtomicBool,
@@ -179,7 +214,7 @@ impl FolderWalk<'_> {
     fn run(&self, mut visit: impl FnMut(WalkEntry<'_>)) {
         while let Some((folder, above)) = self.next() {
             let mut found = Vec::new();
-            let read = read_folder(&folder, above, self.hiding, self.types.as_ref(), |entry, rules| {
+            let read = read_folder(&folder, above, &self.filter, |entry, rules| {
                 if self.stop.is_due() {
                     return self.timed_out.store(true, Ordering::Relaxed);
                 }
@@ -224,8 +259,7 @@ impl FolderWalk<'_> {
 fn read_folder(
     path: &Path,
     above: Arc<IgnoreFiles>,
-    hiding: &HiddenPaths,
-    types: Option<&Types>,
+    filter: &EntryFilter<'_>,
     mut visit: impl FnMut(WalkEntry<'_>, &Arc<IgnoreFiles>),
 ) -> io::Result<()> {
     let folder = open::folder(path)?;
@@ -239,12 +273,13 @@ fn read_folder(
     for (name, kind) in &entries {
         let kind = *kind;
         let entry_path = path.join(name);
-        if INTERNAL.iter().any(|internal| name == internal) || hiding.contains(&entry_path) {
+        if INTERNAL.iter().any(|internal| name == internal) || filter.hiding.contains(&entry_path) {
             continue;
         }
         let is_folder = kind == FileType::Directory;
+        let types = filter.types.as_ref();
         let is_other_type = types.is_some_and(|types| types.matched(&entry_path, is_folder).is_ignore());
-        if is_other_type || rules.is_ignored(&entry_path, is_folder) {
+        if is_other_type || rules.is_ignored(&entry_path, is_folder, filter.ignored) {
             continue;
         }
         let entry = WalkEntry {

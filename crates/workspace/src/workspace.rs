@@ -64,7 +64,8 @@ impl Workspace {
 
     /// Resolves a path relative to the root, including `..` and symbolic links. The target need not exist. An empty
     /// path is the root. A path that begins with the name of an additional folder is relative to that folder, unless the
-    /// root has an entry of this name.
+    /// root has an entry of this name. The name of the root is treated in the same way if there are additional folders, or
+    /// if the rest of the path exists.
     pub fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
         let path = self.in_named_folder(path.as_ref());
         Location::resolve(&self.root, &self.more, (&self.hiding, &self.editor), &path)
@@ -76,8 +77,16 @@ impl Workspace {
             return path.into();
         };
         let mut named = self.more.iter().filter(|folder| folder.file_name() == Some(name));
-        match (named.next(), named.next()) {
-            (Some(folder), None) if open::kind(&self.root.join(name)).is_none() => folder.join(parts.as_path()).into(),
+        let named = (named.next(), named.next());
+        if open::kind(&self.root.join(name)).is_some() {
+            return path.into();
+        }
+        let rest = parts.as_path();
+        let is_below = !rest.as_os_str().is_empty() && open::kind(&self.root.join(rest)).is_some();
+        let is_root = self.root.file_name() == Some(name) && (is_below || !self.more.is_empty());
+        match named {
+            (Some(folder), None) => folder.join(rest).into(),
+            (None, _) if is_root => rest.to_owned().into(),
             _ => path.into(),
         }
     }

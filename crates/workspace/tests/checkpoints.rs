@@ -13,7 +13,7 @@ use workspace::checkpoint::{
 };
 
 /// A project and a blob folder.
-struct World {
+struct Fixture {
     temp: tempfile::TempDir,
     blobs: BlobDir,
     checkpoints: Checkpointer,
@@ -27,7 +27,7 @@ impl BlobSource for StoredContents<'_> {
     }
 }
 
-impl World {
+impl Fixture {
     fn new(files: &[(&str, &str)]) -> Self {
         Self::limited(files, BlobLimits::default())
     }
@@ -43,7 +43,7 @@ impl World {
         }
         let blobs = BlobDir::new(&temp.path().join("data/files"), limits);
         let checkpoints = Checkpointer::new(&root, blobs.clone());
-        World {
+        Fixture {
             temp,
             blobs,
             checkpoints,
@@ -132,7 +132,7 @@ fn mode(path: &Path, mode: u32) {
 
 #[test]
 fn every_kind_of_change_is_found_and_reverted() {
-    let world = World::new(&[
+    let fixture = Fixture::new(&[
         ("a", "a"),
         ("b", "b"),
         ("d/e/f", "f"),
@@ -140,15 +140,15 @@ fn every_kind_of_change_is_found_and_reverted() {
         ("gone/x", "x"),
         ("run", "#!"),
     ]);
-    symlink("a", world.at("link")).unwrap();
+    symlink("a", fixture.at("link")).unwrap();
     for path in ["a", "b", "d/g", "run"] {
-        mode(&world.at(path), 0o644);
+        mode(&fixture.at(path), 0o644);
     }
     for path in ["d", "d/e", "gone"] {
-        mode(&world.at(path), 0o755);
+        mode(&fixture.at(path), 0o755);
     }
-    let before = world.tree();
-    let (changes, note) = world.watch(|root| {
+    let before = fixture.tree();
+    let (changes, note) = fixture.watch(|root| {
         fs::write(root.join("a"), "A").unwrap();
         fs::rename(root.join("b"), root.join("d/b")).unwrap();
         fs::remove_dir_all(root.join("gone")).unwrap();
@@ -181,50 +181,50 @@ fn every_kind_of_change_is_found_and_reverted() {
             "run f644>f755",
         ]
     );
-    assert_eq!(world.back(&changes), Vec::<PathBuf>::new());
-    assert_eq!(world.tree(), before);
-    let (changes, _) = world.watch(|_| {});
+    assert_eq!(fixture.back(&changes), Vec::<PathBuf>::new());
+    assert_eq!(fixture.tree(), before);
+    let (changes, _) = fixture.watch(|_| {});
     assert_eq!(describe(&changes), Vec::<String>::new());
 }
 
 #[test]
 fn hidden_files_are_not_copied() {
-    let world = World::new(&[(".env", "secret"), ("keys/a", "secret"), ("b", "b")]);
-    let (file, folder) = (world.at(".env"), world.at("keys"));
-    let workspace = workspace::Workspace::open(&world.root()).unwrap();
+    let fixture = Fixture::new(&[(".env", "secret"), ("keys/a", "secret"), ("b", "b")]);
+    let (file, folder) = (fixture.at(".env"), fixture.at("keys"));
+    let workspace = workspace::Workspace::open(&fixture.root()).unwrap();
     let workspace = workspace.hiding_paths(move |path| path == file || path == folder);
-    let checkpoints = Checkpointer::new(&world.root(), world.blobs.clone()).with_hidden_paths(&workspace);
+    let checkpoints = Checkpointer::new(&fixture.root(), fixture.blobs.clone()).with_hidden_paths(&workspace);
     let before = checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
     for name in [".env", "keys/a", "b"] {
-        fs::write(world.at(name), "new").unwrap();
+        fs::write(fixture.at(name), "new").unwrap();
     }
     let changes = before.after().changes;
     assert_eq!(
         changes.iter().map(|change| &change.path).collect::<Vec<_>>(),
         [Path::new("b")]
     );
-    let used: u64 = world.blobs.contents().iter().map(|blob| blob.size).sum();
+    let used: u64 = fixture.blobs.contents().iter().map(|blob| blob.size).sum();
     assert_eq!(used, "bnew".len() as u64);
 }
 
 #[test]
 fn a_second_write_within_one_clock_tick_is_noticed() {
-    let world = World::new(&[("a", "1")]);
+    let fixture = Fixture::new(&[("a", "1")]);
     for round in 0..20 {
-        fs::write(world.at("a"), "1").unwrap();
-        let (changes, _) = world.watch(|root| {
+        fs::write(fixture.at("a"), "1").unwrap();
+        let (changes, _) = fixture.watch(|root| {
             let mut file = File::options().write(true).open(root.join("a")).unwrap();
             file.write_all(b"2").unwrap();
         });
         assert_eq!(changes.len(), 1, "round {round}");
-        let (changes, _) = world.watch(|root| fs::write(root.join("a"), "2").unwrap());
+        let (changes, _) = fixture.watch(|root| fs::write(root.join("a"), "2").unwrap());
         assert_eq!(changes, [], "touched, not changed");
     }
 }
 
 #[test]
 fn existing_ignored_files_are_covered_and_new_ones_are_not_recorded() {
-    let world = World::new(&[
+    let fixture = Fixture::new(&[
         (".gitignore", "out/\n*.log\n!keep.log\n"),
         ("out/x", "x"),
         ("a.log", "1"),
@@ -234,7 +234,7 @@ fn existing_ignored_files_are_covered_and_new_ones_are_not_recorded() {
         ("src/gen", "1"),
         ("src/plain", "1"),
     ]);
-    let (changes, _) = world.watch(|root| {
+    let (changes, _) = fixture.watch(|root| {
         for path in ["out/x", "a.log", "node_modules/m/index.js", "src/gen", "keep.log"] {
             fs::write(root.join(path), "22").unwrap();
         }
@@ -256,12 +256,12 @@ fn existing_ignored_files_are_covered_and_new_ones_are_not_recorded() {
     let expected = ["a.log", "keep.log", "out/x", "src/gen", "venv"];
     assert_eq!(paths, expected.map(Path::new));
     assert_eq!(
-        world.back(&changes),
+        fixture.back(&changes),
         [Path::new("venv")],
-        "it holds what is not covered"
+        "the folder contains a path that is not covered"
     );
     // A file that is ignored from now on was part of the snapshot, so its change is reported.
-    let (changes, _) = world.watch(|root| {
+    let (changes, _) = fixture.watch(|root| {
         fs::write(root.join(".gitignore"), "src\n").unwrap();
         fs::write(root.join("src/plain"), "2").unwrap();
         fs::write(root.join("out/x"), "3").unwrap();
@@ -270,9 +270,9 @@ fn existing_ignored_files_are_covered_and_new_ones_are_not_recorded() {
     assert_eq!(paths, [".gitignore", "out/x", "src/plain"].map(Path::new));
     // The limits apply to generated folders, and to what the command is not known to change.
     let mut endangered = EndangeredPaths::default();
-    endangered.add(world.at("node_modules/m/index.js"));
-    let before = world.checkpoints.before(&endangered, ("s", "c"));
-    fs::write(world.at("node_modules/m/index.js"), "3").unwrap();
+    endangered.add(fixture.at("node_modules/m/index.js"));
+    let before = fixture.checkpoints.before(&endangered, ("s", "c"));
+    fs::write(fixture.at("node_modules/m/index.js"), "3").unwrap();
     let changes = before.after().changes;
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert!(changes[0].before.as_ref().unwrap().is_stored);
@@ -284,8 +284,8 @@ fn contents_beyond_the_limits_are_reported_once_and_new_files_are_still_removed(
         quota: 100,
         max_file: 50,
     };
-    let world = World::limited(&[("big", &"b".repeat(60)), ("small", "s")], limits);
-    let (changes, note) = world.watch(|root| {
+    let fixture = Fixture::limited(&[("big", &"b".repeat(60)), ("small", "s")], limits);
+    let (changes, note) = fixture.watch(|root| {
         fs::write(root.join("big"), "B").unwrap();
         fs::write(root.join("new"), "n".repeat(70)).unwrap();
     });
@@ -293,31 +293,31 @@ fn contents_beyond_the_limits_are_reported_once_and_new_files_are_still_removed(
     assert_eq!(note, "too large for undo: big; too large for undo: new");
     let steps = |path: &str| changes.iter().find(|change| change.path == Path::new(path)).unwrap();
     assert!(!steps("big").before.as_ref().unwrap().is_stored);
-    world.back(std::slice::from_ref(steps("new")));
-    assert!(!world.at("new").exists());
-    let (_, note) = world.watch(|root| {
+    fixture.back(std::slice::from_ref(steps("new")));
+    assert!(!fixture.at("new").exists());
+    let (_, note) = fixture.watch(|root| {
         for name in ["1", "2", "3", "4"] {
             fs::write(root.join(name), name.repeat(40)).unwrap();
         }
     });
     assert_eq!(note, None, "only a redo would need these copies");
-    let (_, note) = world.watch(|_| {});
+    let (_, note) = fixture.watch(|_| {});
     assert!(note.unwrap().contains("increase `checkpoints.quota`"));
-    let (_, note) = world.watch(|root| fs::write(root.join("5"), "5".repeat(40)).unwrap());
+    let (_, note) = fixture.watch(|root| fs::write(root.join("5"), "5".repeat(40)).unwrap());
     assert_eq!(note, None, "once is enough");
-    assert!(world.blobs.used() <= limits.quota);
+    assert!(fixture.blobs.used() <= limits.quota);
 }
 
 #[test]
 fn nothing_is_changed_if_a_step_cannot_be_restored() {
-    let world = World::new(&[("a", "1"), ("b", "1")]);
-    let (changes, _) = world.watch(|root| {
+    let fixture = Fixture::new(&[("a", "1"), ("b", "1")]);
+    let (changes, _) = fixture.watch(|root| {
         fs::write(root.join("a"), "2").unwrap();
         fs::write(root.join("b"), "2").unwrap();
         fs::write(root.join("c"), "2").unwrap();
     });
-    let after = world.tree();
-    let lost = changes[1].before.clone().unwrap().content.unwrap();
+    let after = fixture.tree();
+    let missing_blob = changes[1].before.clone().unwrap().content.unwrap();
     let steps: Vec<RestoreStep> = changes
         .iter()
         .map(|change| RestoreStep {
@@ -345,78 +345,83 @@ fn nothing_is_changed_if_a_step_cannot_be_restored() {
         }
     }
     for breaks in [false, true] {
-        let failed = restore(&world.root(), &steps, &Without(&world.blobs, lost.clone(), breaks)).unwrap_err();
+        let failed = restore(
+            &fixture.root(),
+            &steps,
+            &Without(&fixture.blobs, missing_blob.clone(), breaks),
+        )
+        .unwrap_err();
         assert_eq!(failed.not_restored, Vec::<PathBuf>::new());
-        assert_eq!(world.tree(), after);
+        assert_eq!(fixture.tree(), after);
     }
     // Fails before anything is changed, so nothing is rolled back.
-    fs::create_dir_all(world.at(".git")).unwrap();
-    fs::write(world.at(".git/config"), "own").unwrap();
-    fs::write(world.at("a"), "by others").unwrap();
-    let now = world.tree();
+    fs::create_dir_all(fixture.at(".git")).unwrap();
+    fs::write(fixture.at(".git/config"), "own").unwrap();
+    fs::write(fixture.at("a"), "by others").unwrap();
+    let now = fixture.tree();
     let git = RestoreStep {
         path: ".git/config".into(),
         from: changes[0].before.clone(),
         to: None,
     };
     let steps: Vec<RestoreStep> = steps.into_iter().chain([git]).collect();
-    let failed = restore(&world.root(), &steps, &StoredContents(&world.blobs)).unwrap_err();
+    let failed = restore(&fixture.root(), &steps, &StoredContents(&fixture.blobs)).unwrap_err();
     assert_eq!(failed.path, Path::new(".git/config"));
     assert_eq!(failed.not_restored, Vec::<PathBuf>::new());
-    assert_eq!(world.tree(), now);
-    assert_eq!(fs::read(world.at(".git/config")).unwrap(), b"own");
+    assert_eq!(fixture.tree(), now);
+    assert_eq!(fs::read(fixture.at(".git/config")).unwrap(), b"own");
 }
 
 #[test]
 fn nothing_is_written_through_a_link() {
-    let world = World::new(&[("d/f", "1")]);
-    let outside = world.temp.path().join("outside");
+    let fixture = Fixture::new(&[("d/f", "1")]);
+    let outside = fixture.temp.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("f"), "theirs").unwrap();
-    let (changes, _) = world.watch(|root| fs::write(root.join("d/f"), "2").unwrap());
-    fs::remove_dir_all(world.at("d")).unwrap();
-    symlink(&outside, world.at("d")).unwrap();
-    assert_eq!(current_version(&world.root(), Path::new("d/f")).unwrap(), None);
+    let (changes, _) = fixture.watch(|root| fs::write(root.join("d/f"), "2").unwrap());
+    fs::remove_dir_all(fixture.at("d")).unwrap();
+    symlink(&outside, fixture.at("d")).unwrap();
+    assert_eq!(current_version(&fixture.root(), Path::new("d/f")).unwrap(), None);
     let steps = [RestoreStep {
         path: "d/f".into(),
         from: None,
         to: changes[0].before.clone(),
     }];
-    assert!(restore(&world.root(), &steps, &StoredContents(&world.blobs)).is_err());
+    assert!(restore(&fixture.root(), &steps, &StoredContents(&fixture.blobs)).is_err());
     assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), "theirs");
 }
 
 #[test]
 fn an_unchanged_tracked_file_is_restored_from_git_without_a_copy() {
-    let world = World::new(&[("plain", "plain\n"), ("other", "other\n")]);
+    let fixture = Fixture::new(&[("plain", "plain\n"), ("other", "other\n")]);
     // A repository as git writes it: one commit of both files.
-    if !git(&world.root(), &["init", "-q"]) {
+    if !git(&fixture.root(), &["init", "-q"]) {
         return;
     }
     // Git is only certain of files that are older than its index.
     wait_for_the_clock();
-    assert!(git(&world.root(), &["add", "."]));
+    assert!(git(&fixture.root(), &["add", "."]));
     assert!(git(
-        &world.root(),
+        &fixture.root(),
         &["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"]
     ));
-    fs::write(world.at("untracked"), "untracked\n").unwrap();
-    let checkpoints = Checkpointer::new(&world.root(), world.blobs.clone());
+    fs::write(fixture.at("untracked"), "untracked\n").unwrap();
+    let checkpoints = Checkpointer::new(&fixture.root(), fixture.blobs.clone());
     let before = checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
-    let used: u64 = world.blobs.contents().iter().map(|blob| blob.size).sum();
+    let used: u64 = fixture.blobs.contents().iter().map(|blob| blob.size).sum();
     assert_eq!(
         used,
         "untracked\n".len() as u64,
         "only what git does not have is copied"
     );
-    let tree = world.tree();
-    fs::write(world.at("plain"), "changed").unwrap();
-    fs::remove_file(world.at("other")).unwrap();
-    fs::remove_file(world.at("untracked")).unwrap();
+    let tree = fixture.tree();
+    fs::write(fixture.at("plain"), "changed").unwrap();
+    fs::remove_file(fixture.at("other")).unwrap();
+    fs::remove_file(fixture.at("untracked")).unwrap();
     let changes = before.after().changes;
     assert_eq!(changes.len(), 3);
-    world.back(&changes);
-    let now = world.tree();
+    fixture.back(&changes);
+    let now = fixture.tree();
     assert_eq!(now, tree, "nothing in .git has changed either");
 }
 
@@ -445,7 +450,7 @@ fn a_file_with_another_time_but_the_same_content_is_not_changed() {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> bool {
-    #[allow(clippy::disallowed_methods, reason = "a real repository comes from the real git")]
+    #[allow(clippy::disallowed_methods, reason = "repositories are created with git")]
     let ran = std::process::Command::new("git")
         .current_dir(root)
         .args(arguments)
@@ -480,31 +485,31 @@ fn the_permissions_of_a_file_beyond_the_limit_are_restored() {
         quota: 1 << 20,
         max_file: 300 << 10,
     };
-    let world = World::limited(&[("big", &"b".repeat(400 << 10))], limits);
-    mode(&world.at("big"), 0o644);
-    let before = world.tree();
-    let (changes, note) = world.watch(|root| mode(&root.join("big"), 0o600));
+    let fixture = Fixture::limited(&[("big", &"b".repeat(400 << 10))], limits);
+    mode(&fixture.at("big"), 0o644);
+    let before = fixture.tree();
+    let (changes, note) = fixture.watch(|root| mode(&root.join("big"), 0o600));
     assert_eq!(describe(&changes), ["big f644!>f600!"]);
     assert_eq!(note.as_deref(), Some("too large for undo: big"));
-    world.back(&changes);
-    assert_eq!(world.tree(), before);
-    assert_eq!(world.blobs.contents(), []);
+    fixture.back(&changes);
+    assert_eq!(fixture.tree(), before);
+    assert_eq!(fixture.blobs.contents(), []);
 }
 
 #[test]
 fn in_a_very_large_folder_the_newest_files_are_copied_and_the_user_is_warned() {
     let names: Vec<String> = (0..10).map(|number| format!("{number}")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), name.as_str())).collect();
-    let mut world = World::new(&files);
+    let mut fixture = Fixture::new(&files);
     for (age, name) in names.iter().enumerate() {
-        let file = File::options().write(true).open(world.at(name)).unwrap();
+        let file = File::options().write(true).open(fixture.at(name)).unwrap();
         let at = std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * (age as u64 + 1));
         file.set_modified(at).unwrap();
     }
     wait_until_settled();
     let budget = CopyBudget { files: 2, bytes: 1000 };
-    world.checkpoints = Checkpointer::new(&world.root(), world.blobs.clone()).with_budget(budget);
-    let (changes, note) = world.watch(|root| {
+    fixture.checkpoints = Checkpointer::new(&fixture.root(), fixture.blobs.clone()).with_budget(budget);
+    let (changes, note) = fixture.watch(|root| {
         fs::write(root.join("0"), "changed").unwrap();
         fs::write(root.join("9"), "changed").unwrap();
         fs::set_permissions(root.join("8"), Permissions::from_mode(0o600)).unwrap();
@@ -526,17 +531,17 @@ fn in_a_very_large_folder_the_newest_files_are_copied_and_the_user_is_warned() {
         .filter(|change| change.path != Path::new("9"))
         .cloned()
         .collect();
-    world.back(&fine);
-    assert_eq!(fs::read_to_string(world.at("0")).unwrap(), "0");
-    assert!(!world.at("new2").exists(), "what is new goes, copied or not");
+    fixture.back(&fine);
+    assert_eq!(fs::read_to_string(fixture.at("0")).unwrap(), "0");
+    assert!(!fixture.at("new2").exists(), "a new file was not removed");
     wait_until_settled();
     // Before each further command two more are copied, without another warning.
     for _ in 0..3 {
-        assert_eq!(world.watch(|_| {}), (Vec::new(), None));
+        assert_eq!(fixture.watch(|_| {}), (Vec::new(), None));
     }
-    let (changes, _) = world.watch(|root| fs::write(root.join("7"), "changed").unwrap());
+    let (changes, _) = fixture.watch(|root| fs::write(root.join("7"), "changed").unwrap());
     assert!(changes[0].before.as_ref().unwrap().is_stored);
-    assert!(world.blobs.contents().len() <= 10 + 6);
+    assert!(fixture.blobs.contents().len() <= 10 + 6);
 }
 
 #[test]
@@ -555,30 +560,30 @@ fn endangered_files_are_copied_without_limits_and_uncovered_paths_are_listed_bef
         max_file: 50,
         ..BlobLimits::default()
     };
-    let mut world = World::limited(&files, limits);
+    let mut fixture = Fixture::limited(&files, limits);
     let budget = CopyBudget { files: 1, bytes: 1000 };
-    world.checkpoints = Checkpointer::new(&world.root(), world.blobs.clone()).with_budget(budget);
+    fixture.checkpoints = Checkpointer::new(&fixture.root(), fixture.blobs.clone()).with_budget(budget);
     let mut endangered = EndangeredPaths::default();
-    endangered.add(world.at("data"));
-    endangered.add_matches(&world.root(), "large*");
-    endangered.add(world.at("node_modules"));
-    let before = world.checkpoints.before(&endangered, ("s", "c"));
+    endangered.add(fixture.at("data"));
+    endangered.add_matches(&fixture.root(), "large*");
+    endangered.add(fixture.at("node_modules"));
+    let before = fixture.checkpoints.before(&endangered, ("s", "c"));
     let paths = |paths: &[&str]| paths.iter().map(std::path::PathBuf::from).collect::<Vec<_>>();
     let uncovered = before.uncovered().clone();
     assert_eq!(uncovered.endangered, paths(&["large", "large.tmp"]));
     assert_eq!(uncovered.ignored, paths(&["node_modules"]));
     assert_eq!(uncovered.others.len(), 1, "{uncovered:?}");
-    fs::remove_dir_all(world.at("data")).unwrap();
+    fs::remove_dir_all(fixture.at("data")).unwrap();
     let changes = before.after().changes;
     assert_eq!(changes.len(), 9);
-    world.back(&changes);
+    fixture.back(&changes);
     assert!(
         names
             .iter()
-            .all(|name| fs::read_to_string(world.at(name)).unwrap() == *name)
+            .all(|name| fs::read_to_string(fixture.at(name)).unwrap() == *name)
     );
     // Others are listed once.
-    let before = world.checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
+    let before = fixture.checkpoints.before(&EndangeredPaths::default(), ("s", "c"));
     assert!(
         before
             .uncovered()
@@ -589,23 +594,23 @@ fn endangered_files_are_copied_without_limits_and_uncovered_paths_are_listed_bef
 }
 
 #[test]
-fn redo_copies_are_deleted_before_originals_are_given_up() {
+fn redo_copies_are_deleted_before_originals() {
     let limits = BlobLimits {
         quota: 1_000,
         ..BlobLimits::default()
     };
-    let world = World::limited(&[("a", "original")], limits);
-    world.watch(|root| fs::write(root.join("made"), "m".repeat(700)).unwrap());
+    let fixture = Fixture::limited(&[("a", "original")], limits);
+    fixture.watch(|root| fs::write(root.join("made"), "m".repeat(700)).unwrap());
     // The user adds a file that does not fit as long as the copy for a redo is stored.
-    fs::write(world.at("b"), "b".repeat(600)).unwrap();
-    let (changes, _) = world.watch(|root| {
+    fs::write(fixture.at("b"), "b".repeat(600)).unwrap();
+    let (changes, _) = fixture.watch(|root| {
         fs::remove_file(root.join("a")).unwrap();
         fs::remove_file(root.join("b")).unwrap();
     });
     let is_stored = |change: &Change| change.before.as_ref().is_some_and(|version| version.is_stored);
     assert!(changes.iter().all(is_stored), "{changes:?}");
-    world.back(&changes);
-    assert_eq!(fs::read_to_string(world.at("b")).unwrap().len(), 600);
+    fixture.back(&changes);
+    assert_eq!(fs::read_to_string(fixture.at("b")).unwrap().len(), 600);
 }
 
 /// More levels than a recursive function has stack for, in a path that is short enough for the system.
@@ -614,20 +619,20 @@ const LEVELS: usize = 1_800;
 #[test]
 fn a_very_deep_tree_is_found_and_reverted() {
     on_small_stack(|| {
-        let world = World::new(&[("a", "a")]);
-        let (changes, _) = world.watch(|root| nest(root, LEVELS));
+        let fixture = Fixture::new(&[("a", "a")]);
+        let (changes, _) = fixture.watch(|root| nest(root, LEVELS));
         assert_eq!(changes.len(), LEVELS + 1);
-        assert_eq!(world.back(&changes), Vec::<PathBuf>::new());
-        assert!(!world.at("d").exists());
+        assert_eq!(fixture.back(&changes), Vec::<PathBuf>::new());
+        assert!(!fixture.at("d").exists());
     });
 }
 
 #[test]
 fn a_very_deep_tree_is_read_copied_searched_and_removed() {
     on_small_stack(|| {
-        let world = World::new(&[("a", "a")]);
-        nest(&world.root(), LEVELS);
-        let workspace = workspace::Workspace::open(&world.root()).unwrap();
+        let fixture = Fixture::new(&[("a", "a")]);
+        nest(&fixture.root(), LEVELS);
+        let workspace = workspace::Workspace::open(&fixture.root()).unwrap();
         let top = workspace.locate("d").unwrap();
         let limits = workspace::TreeLimits {
             entries: 5_000,
@@ -635,10 +640,7 @@ fn a_very_deep_tree_is_read_copied_searched_and_removed() {
         };
         assert_eq!(top.tree_entries(limits).unwrap().len(), LEVELS + 1);
         top.copy(&workspace.locate("e").unwrap(), limits).unwrap();
-        let query = workspace::FindQuery {
-            pattern: "file",
-            page: workspace::ResultPage { offset: 0, limit: 9 },
-        };
+        let query = workspace::FindQuery::new("file", workspace::ResultPage { offset: 0, limit: 9 });
         let stop = workspace::StopSignal::after(std::time::Duration::from_secs(60));
         assert_eq!(workspace.locate("").unwrap().find(&query, &stop).unwrap().total, 2);
         assert!(workspace.overview(2_000).is_some());

@@ -53,7 +53,7 @@ impl Project {
 }
 
 /// Runs `work` without root privileges. On Linux each thread has its own user.
-fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+fn as_unprivileged_user<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             if geteuid().is_root() {
@@ -303,7 +303,7 @@ fn a_write_fails_if_the_file_is_not_as_expected() {
         Err(Error::Exists { .. })
     ));
     assert!(matches!(
-        project.at("gone").write(b"", ExpectedContent::Content(read)),
+        project.at("missing").write(b"", ExpectedContent::Content(read)),
         Err(Error::Missing { .. })
     ));
     assert!(matches!(
@@ -326,7 +326,7 @@ fn denied_operations_are_reported_and_change_nothing() {
     let locked = project.with("locked", "x");
     fs::set_permissions(locked.path(), fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    as_nobody(|| {
+    as_unprivileged_user(|| {
         assert!(matches!(secret.read_text(), Err(Error::Denied { .. })));
         assert!(matches!(
             locked.write(b"y", ExpectedContent::Anything),
@@ -336,7 +336,7 @@ fn denied_operations_are_reported_and_change_nothing() {
     });
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let new = project.at("new");
-    as_nobody(|| {
+    as_unprivileged_user(|| {
         assert!(matches!(
             new.write(b"y", ExpectedContent::Anything),
             Err(Error::Denied { .. })
@@ -352,7 +352,7 @@ fn a_writable_file_in_a_locked_folder_is_written_in_place() {
     let file = project.with("f", "a longer old text");
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o666)).unwrap();
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
-    as_nobody(|| file.write(b"new", ExpectedContent::Anything)).unwrap();
+    as_unprivileged_user(|| file.write(b"new", ExpectedContent::Anything)).unwrap();
     fs::set_permissions(project.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(file.read_bytes(99).unwrap(), b"new");
 }

@@ -87,8 +87,8 @@ fn a_path_is_displayed_relative_inside_and_absolute_outside() {
     ] {
         assert_eq!(project.workspace.locate(path).unwrap().shown(), shown);
     }
-    let odd = Path::new(std::ffi::OsStr::from_bytes(b"caf\xE9.txt"));
-    assert_eq!(project.workspace.locate(odd).unwrap().shown(), "caf\u{FFFD}.txt");
+    let non_utf8 = Path::new(std::ffi::OsStr::from_bytes(b"caf\xE9.txt"));
+    assert_eq!(project.workspace.locate(non_utf8).unwrap().shown(), "caf\u{FFFD}.txt");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn git_state_is_read_without_git() {
         ("ref: refs/heads/main\n", GitHead::Branch("main".into())),
         ("ref: refs/heads/feature/x\n", GitHead::Branch("feature/x".into())),
         (&format!("{commit}\n") as &str, GitHead::Detached(commit.into())),
-        ("nonsense", GitHead::Unknown),
+        ("invalid", GitHead::Unknown),
     ] {
         fs::create_dir_all(above.join(".git")).unwrap();
         fs::write(above.join(".git/HEAD"), content).unwrap();
@@ -178,9 +178,9 @@ fn git_state_is_read_without_git() {
     }
 
     // A linked worktree: `.git` is a file with the path of the git directory.
-    let place = above.join(".git/worktrees/project");
-    fs::create_dir_all(&place).unwrap();
-    fs::write(place.join("HEAD"), "ref: refs/heads/side\n").unwrap();
+    let admin = above.join(".git/worktrees/project");
+    fs::create_dir_all(&admin).unwrap();
+    fs::write(admin.join("HEAD"), "ref: refs/heads/side\n").unwrap();
     fs::write(root.join(".git"), "gitdir: ../.git/worktrees/project\n").unwrap();
     let expected = |folder| GitRepository {
         root: root.to_owned(),
@@ -189,7 +189,7 @@ fn git_state_is_read_without_git() {
     };
     // Only if the git directory refers back: the file is part of the project and could name any folder.
     assert_eq!(project.workspace.git(), Some(expected(None)));
-    fs::write(place.join("gitdir"), root.join(".git").display().to_string()).unwrap();
+    fs::write(admin.join("gitdir"), root.join(".git").display().to_string()).unwrap();
     fs::create_dir_all(above.join(".git/objects")).unwrap();
     assert_eq!(project.workspace.git(), Some(expected(Some(above.join(".git")))));
 }

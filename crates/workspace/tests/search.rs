@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Uid, geteuid};
 use workspace::{
     CaseSensitivity, EntryKind, Error, FindMatches, FindQuery, GrepLineKind, GrepMatches, GrepQuery, IgnoreStatus,
-    ListEntry, Location, ResultPage, SearchEnd, StopSignal, Workspace,
+    IgnoredFiles, ListEntry, Location, ResultPage, SearchEnd, StopSignal, Workspace,
 };
 
 struct Project {
@@ -38,15 +38,18 @@ impl Project {
 
     fn find(&self, path: &str, pattern: &str) -> Vec<String> {
         let page = ResultPage { offset: 0, limit: 100 };
-        self.at(path).find(&FindQuery { pattern, page }, &soon()).unwrap().paths
+        self.at(path)
+            .find(&FindQuery::new(pattern, page), &stop_signal())
+            .unwrap()
+            .paths
     }
 
     fn grep(&self, path: &str, grep: GrepQuery<'_>) -> GrepMatches {
-        self.at(path).grep(&grep, &soon()).unwrap()
+        self.at(path).grep(&grep, &stop_signal()).unwrap()
     }
 }
 
-fn soon() -> StopSignal {
+fn stop_signal() -> StopSignal {
     StopSignal::after(Duration::from_secs(60))
 }
 
@@ -54,9 +57,11 @@ fn pattern(pattern: &str) -> GrepQuery<'_> {
     let page = ResultPage { offset: 0, limit: 100 };
     GrepQuery {
         pattern,
+        exclude: None,
         case: CaseSensitivity::Insensitive,
         include: None,
         kind: None,
+        ignored: IgnoredFiles::Skip,
         context: 0,
         page,
         max_line: 500,
@@ -123,7 +128,7 @@ fn a_listing_shows_folders_first_and_marks_ignored_entries() {
         project.at("README.md").list(9),
         Err(Error::NotADirectory { .. })
     ));
-    assert!(matches!(project.at("nowhere").list(9), Err(Error::Missing { .. })));
+    assert!(matches!(project.at("missing").list(9), Err(Error::Missing { .. })));
 }
 
 #[test]
@@ -148,7 +153,7 @@ fn a_glob_matches_names_anywhere_and_paths_from_the_searched_folder() {
     let page = ResultPage { offset: 0, limit: 9 };
     let bad = project
         .at("")
-        .find(&FindQuery { pattern: "a[", page }, &soon())
+        .find(&FindQuery::new("a[", page), &stop_signal())
         .unwrap_err();
     assert_eq!(bad.to_string(), "invalid glob \"a[\"");
 }
@@ -167,7 +172,7 @@ fn found_paths_are_paged_in_a_stable_order() {
         let page = ResultPage { offset, limit: 100 };
         let found = project
             .at("")
-            .find(&FindQuery { pattern: "*.txt", page }, &soon())
+            .find(&FindQuery::new("*.txt", page), &stop_signal())
             .unwrap();
         assert_eq!((found.total, found.ended), (250, SearchEnd::Complete));
         seen.extend(found.paths);
@@ -243,6 +248,52 @@ fn overlapping_context_lines_are_returned_once() {
 }
 
 #[test]
+fn a_search_may_ignore_case_include_ignored_files_and_leave_out_lines() {
+    let project = tree();
+    let page = ResultPage { offset: 0, limit: 100 };
+    let find = |query: &FindQuery<'_>| project.at("").find(query, &stop_signal()).unwrap().paths;
+    let mut query = FindQuery::new("*.RS", page);
+    assert!(find(&query).is_empty());
+    query.case = CaseSensitivity::Insensitive;
+    assert_eq!(find(&query), ["src/deep/mod.rs", "src/main.rs"]);
+    // `.hewignore` still applies.
+    query.ignored = IgnoredFiles::IncludeGit;
+    assert_eq!(find(&query), ["src/deep/mod.rs", "src/main.rs", "target/out.rs"]);
+    let grep = GrepQuery {
+        ignored: IgnoredFiles::IncludeGit,
+        exclude: Some(r"\(|//"),
+        ..pattern("alpha")
+    };
+    let found = project.grep("", grep);
+    assert_eq!(
+        rendered(&found),
+        ["README.md:1:alpha", "debug.log:1:alpha", "target/out.rs:1:alpha"]
+    );
+    assert_eq!((found.total, found.total_files), (3, 3));
+}
+
+#[test]
+fn a_path_or_glob_may_begin_with_the_name_of_the_root() {
+    let project = tree();
+    let name = project
+        .workspace
+        .root()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let located = |path: &str| project.at(&path.replace("NAME", &name)).shown().into_owned();
+    assert_eq!(located("NAME/src/main.rs"), "src/main.rs");
+    assert_eq!(located("NAME/new.rs"), format!("{name}/new.rs"));
+    assert_eq!(located("NAME"), name);
+    assert_eq!(project.find("", &format!("{name}/src/*.rs")), ["src/main.rs"]);
+    fs::create_dir(project.dir.path().join(&name)).unwrap();
+    assert_eq!(located("NAME/src/main.rs"), format!("{name}/src/main.rs"));
+    assert!(project.find("", &format!("{name}/src/*.rs")).is_empty());
+}
+
+#[test]
 fn matches_are_paged_in_a_stable_order() {
     let content = "hit\n".repeat(40);
     let names: Vec<String> = (0..60).map(|number| format!("d{}/f{number:02}", number % 5)).collect();
@@ -310,11 +361,11 @@ fn an_invalid_pattern_is_reported_with_the_reason() {
             "invalid regular expression \"a\\\\nb\": the literal \"\\n\" is not allowed in a regex",
         ),
     ] {
-        let error = project.at("").grep(&pattern(text), &soon()).unwrap_err();
+        let error = project.at("").grep(&pattern(text), &stop_signal()).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
     assert!(matches!(
-        project.at("nowhere").grep(&pattern("x"), &soon()),
+        project.at("missing").grep(&pattern("x"), &stop_signal()),
         Err(Error::Missing { .. })
     ));
 }
@@ -322,10 +373,7 @@ fn an_invalid_pattern_is_reported_with_the_reason() {
 #[test]
 fn a_search_ends_at_its_deadline_or_when_cancelled() {
     let project = tree();
-    let find = FindQuery {
-        pattern: "*",
-        page: ResultPage { offset: 0, limit: 9 },
-    };
+    let find = FindQuery::new("*", ResultPage { offset: 0, limit: 9 });
     let late = StopSignal::after(Duration::ZERO);
     assert_eq!(project.at("").find(&find, &late).unwrap().ended, SearchEnd::TimedOut);
     assert_eq!(
@@ -336,7 +384,7 @@ fn a_search_ends_at_its_deadline_or_when_cancelled() {
         project.at("README.md").grep(&pattern("alpha"), &late).unwrap().ended,
         SearchEnd::TimedOut
     );
-    let cancelled = soon();
+    let cancelled = stop_signal();
     drop(cancelled.on_drop());
     assert!(matches!(project.at("").find(&find, &cancelled), Err(Error::Cancelled)));
     assert!(matches!(
@@ -357,12 +405,9 @@ fn unreadable_entries_are_counted() {
             if geteuid().is_root() {
                 rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
             }
-            let find = FindQuery {
-                pattern: "*",
-                page: ResultPage { offset: 0, limit: 9 },
-            };
+            let find = FindQuery::new("*", ResultPage { offset: 0, limit: 9 });
             (
-                project.at("").find(&find, &soon()).unwrap(),
+                project.at("").find(&find, &stop_signal()).unwrap(),
                 project.grep("", pattern("x")),
             )
         });
@@ -419,7 +464,7 @@ fn a_search_is_restricted_by_type_name_or_extension() {
                 kind: Some("rustt"),
                 ..pattern("x")
             },
-            &soon(),
+            &stop_signal(),
         )
         .unwrap_err();
     assert!(error.to_string().starts_with("unknown file type \"rustt\""), "{error}");
@@ -461,8 +506,8 @@ fn files_are_listed_without_ignored_ones_and_links() {
         ("out/d.rs", ""),
         ("e.txt", ""),
     ]);
-    let wanted = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "rs");
-    let files = project.at("").files(&wanted, 1, &soon()).unwrap();
+    let is_rust = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "rs");
+    let files = project.at("").files(&is_rust, 1, &stop_signal()).unwrap();
     assert_eq!(
         (files.total, files.ended, files.unreadable),
         (2, SearchEnd::Complete, 0)

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_kept_as_data_are_left_alone() {
+    fn sources_in_test_data_are_ignored() {
         let file = File::new("crates/edit/tests/data/before.rs", "todo!()");
         assert_eq!(check(&[file]), []);
     }

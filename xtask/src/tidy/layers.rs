@@ -22,6 +22,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("host", &["host"]),
     ("front ends", &["server", "tui"]),
     ("backends", &["backends"]),
+    ("headless runs", &["headless"]),
     ("binary", &["cli"]),
 ];
 

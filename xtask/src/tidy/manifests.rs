@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn sorted_tables_that_use_the_root_are_fine() {
+    fn sorted_tables_that_use_the_root_pass() {
         let text = "[package]\nname = \"a\"\n\n[dependencies]\nmodel.workspace = true\ntool = { workspace = true }\n\n\
                     anyhow.workspace = true\nserde.workspace = true\n\n[dev-dependencies]\ninsta.workspace = true\n";
         assert_eq!(messages("crates/a/Cargo.toml", text), Vec::<String>::new());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_of_ones_own_is_found_in_every_kind_of_table() {
+    fn a_local_version_is_found_in_every_kind_of_table() {
         for table in [
             "dependencies",
             "dev-dependencies",
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_in_the_wrong_place_is_found() {
+    fn an_unsorted_entry_is_found() {
         let member = "[dependencies]\nserde.workspace = true\nanyhow.workspace = true\n";
         assert!(messages("crates/a/Cargo.toml", member)[0].contains("`anyhow` belongs above `serde`"));
         let root = "[workspace.dependencies]\nzeta = \"1\"\n\nb = { version = \"1\" }\na = \"1\"\n";
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn manifests_in_test_data_are_left_alone() {
+    fn manifests_in_test_data_are_ignored() {
         assert_eq!(
             messages("crates/a/tests/data/demo/Cargo.toml", "[dependencies]\nserde = \"1\"\n"),
             Vec::<String>::new()

@@ -100,12 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn a_map_with_every_crate_once_is_fine() {
+    fn a_map_with_every_crate_once_passes() {
         assert_eq!(messages(GOOD, &["model", "tool"]), Vec::<String>::new());
     }
 
     #[test]
-    fn a_crate_without_a_heading_is_missed() {
+    fn a_crate_without_a_heading_is_reported() {
         assert_eq!(
             messages(GOOD, &["model", "tool", "store"]),
             ["no heading \"### `store`\" under \"## Code map\""]
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_that_outlived_its_crate_is_found() {
+    fn a_heading_without_a_crate_is_found() {
         assert_eq!(
             messages(GOOD, &["model"]),
             ["a heading for `tool`, which is not a crate"]
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_grew_too_long_is_found() {
+    fn a_map_that_is_too_long_is_found() {
         let text = format!("{GOOD}{}", "word ".repeat(WORD_LIMIT));
         assert!(messages(&text, &["model", "tool"])[0].contains("keep it at 2300"));
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_map_misses_every_crate() {
+    fn without_a_map_every_crate_is_reported() {
         assert_eq!(messages("", &["model", "tool"]).len(), 2);
     }
 }

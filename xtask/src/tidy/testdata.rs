@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn data_with_its_papers_is_fine() {
+    fn data_with_source_and_licence_passes() {
         let files = [
             File::new("crates/a/tests/data/README.md", README),
             File::new("crates/a/tests/data/deep/er/one.json", "{}"),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_papers_is_found_once_per_folder() {
+    fn data_without_a_readme_is_found_once_per_folder() {
         let files = [
             File::new("crates/a/tests/data/one.json", "{}"),
             File::new("crates/a/tests/data/deep/two.json", "{}"),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn papers_must_name_source_and_licence() {
+    fn the_readme_must_name_source_and_licence() {
         for (text, missing) in [
             ("Licence: MIT", "its source"),
             ("Source: us", "its licence"),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_that_is_itself_called_data_is_not_a_data_folder() {
+    fn a_crate_called_data_is_not_a_data_folder() {
         assert_eq!(data_folder("crates/data/src/lib.rs"), None);
         assert_eq!(data_folder("crates/a/src/data"), None);
         assert_eq!(data_folder("docs/data/x"), None);

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_the_ones_meant() {
+    fn the_forbidden_words_are_as_expected() {
         assert!(local_paths().contains(&format!("..{}shared", '/')));
         assert!(registry_hosts().contains(&format!("pypi{}org", '.')));
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_is_fine() {
+    fn ordinary_text_passes() {
         assert_eq!(
             check(&[File::new("README.md", "hard work, shared mainly\n../src/main.rs\n")]),
             []

@@ -35,11 +35,11 @@ impl ToolHost for Inside {
     }
 
     fn ask(&self, _: UserQuestion) -> BoxFuture<'static, Result<String, tool::Error>> {
-        async { Err(tool::Error::Failed("nobody".into())) }.boxed()
+        async { Err(tool::Error::Failed("no user is available".into())) }.boxed()
     }
 
     fn delegate(&self, _: SubtaskRequest) -> BoxFuture<'static, Result<SubtaskReport, tool::Error>> {
-        async { Err(tool::Error::Failed("nobody".into())) }.boxed()
+        async { Err(tool::Error::Failed("no user is available".into())) }.boxed()
     }
 }
 
@@ -55,14 +55,14 @@ fn python() -> Option<PathBuf> {
     able.then_some(python)
 }
 
-struct World {
+struct Fixture {
     temp: tempfile::TempDir,
     agents: AcpAgents,
     host: Arc<Inside>,
 }
 
 /// A project with one agent per behaviour.
-fn world(timeout: Duration) -> Option<World> {
+fn fixture(timeout: Duration) -> Option<Fixture> {
     let python = python()?;
     let temp = tempfile::tempdir().unwrap();
     let root = temp.path().canonicalize().unwrap();
@@ -95,20 +95,20 @@ fn world(timeout: Duration) -> Option<World> {
         timeout,
     });
     let environment = sandbox::ProcessEnvironment::scrubbed(std::env::vars_os(), &[""; 0], &[""; 0]);
-    let place = AgentEnvironment {
+    let environment = AgentEnvironment {
         root,
         environment,
         workspace,
         confinement: None,
     };
-    Some(World {
+    Some(Fixture {
         temp,
-        agents: AcpAgents::new(definitions, place),
+        agents: AcpAgents::new(definitions, environment),
         host: Arc::default(),
     })
 }
 
-impl World {
+impl Fixture {
     fn open(&self, name: &str) -> Arc<dyn Model> {
         let host = Arc::clone(&self.host) as Arc<dyn ToolHost>;
         self.agents.open(name, host, AccessLevel::Workspace).unwrap()
@@ -140,8 +140,10 @@ const LONG: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn an_agent_works_in_the_project_under_its_rules() {
-    let Some(world) = world(LONG) else { return };
-    let (message, stop) = reply(&world.open("work"), vec![Message::user("do it")]).await.unwrap();
+    let Some(fixture) = fixture(LONG) else { return };
+    let (message, stop) = reply(&fixture.open("work"), vec![Message::user("do it")])
+        .await
+        .unwrap();
     assert_eq!(stop, Stop::End);
     let text = message.text();
     for expected in [
@@ -167,10 +169,10 @@ async fn an_agent_works_in_the_project_under_its_rules() {
         "{done}"
     );
     assert_eq!(
-        std::fs::read_to_string(world.temp.path().join("a.txt")).unwrap(),
+        std::fs::read_to_string(fixture.temp.path().join("a.txt")).unwrap(),
         "new\n"
     );
-    let asked = world.host.0.lock().unwrap();
+    let asked = fixture.host.0.lock().unwrap();
     assert!(
         asked
             .iter()
@@ -180,15 +182,15 @@ async fn an_agent_works_in_the_project_under_its_rules() {
 
 #[tokio::test]
 async fn a_session_continues_in_the_same_process_and_is_loaded_in_another() {
-    let Some(world) = world(LONG) else { return };
-    let model = world.open("talk");
+    let Some(fixture) = fixture(LONG) else { return };
+    let model = fixture.open("talk");
     let (first, _) = reply(&model, vec![Message::user("one")]).await.unwrap();
     let (second, _) = reply(&model, vec![Message::user("one"), first.clone(), Message::user("two")])
         .await
         .unwrap();
     assert_eq!(second.text(), "Heard 'two' in first, known: [].");
     // Another process, which knows the session only from the first reply.
-    let again = world.open("talk");
+    let again = fixture.open("talk");
     let (third, _) = reply(&again, vec![Message::user("one"), first, Message::user("three")])
         .await
         .unwrap();
@@ -197,26 +199,29 @@ async fn a_session_continues_in_the_same_process_and_is_loaded_in_another() {
 
 #[tokio::test]
 async fn failures_are_reported_with_their_cause() {
-    let Some(world) = world(LONG) else { return };
+    let Some(fixture) = fixture(LONG) else { return };
     for (name, why) in [
         ("missing", "cannot start"),
         ("newer", "it uses protocol version 9"),
         ("login", "it requires a login"),
         ("die", "it exited unexpectedly"),
     ] {
-        let error = reply(&world.open(name), vec![Message::user("x")]).await.unwrap_err();
+        let error = reply(&fixture.open(name), vec![Message::user("x")]).await.unwrap_err();
         assert!(
             error.to_string().starts_with(&format!("the agent {name}: {why}")),
             "{error}"
         );
         assert_eq!(error.retry(), model::Retry::Never);
     }
-    let (message, _) = reply(&world.open("garbage"), vec![Message::user("x")]).await.unwrap();
+    let (message, _) = reply(&fixture.open("garbage"), vec![Message::user("x")]).await.unwrap();
     assert!(message.text().starts_with("Heard 'x'"));
-    let (_, stop) = reply(&world.open("refuse"), vec![Message::user("x")]).await.unwrap();
+    let (_, stop) = reply(&fixture.open("refuse"), vec![Message::user("x")]).await.unwrap();
     assert_eq!(stop, Stop::Refusal { detail: None });
-    assert!(matches!(world.agents.test("nobody").await, Err(AgentError::Unknown(_))));
-    let about = world.agents.test("talk").await.unwrap();
+    assert!(matches!(
+        fixture.agents.test("unknown").await,
+        Err(AgentError::Unknown(_))
+    ));
+    let about = fixture.agents.test("talk").await.unwrap();
     assert_eq!(
         (about.name.as_str(), about.capabilities.as_slice()),
         ("peer 1", ["session/load".to_owned()].as_slice())
@@ -225,12 +230,14 @@ async fn failures_are_reported_with_their_cause() {
 
 #[tokio::test]
 async fn an_agent_that_hangs_times_out() {
-    let Some(world) = world(Duration::from_secs(3)) else {
+    let Some(fixture) = fixture(Duration::from_secs(3)) else {
         return;
     };
-    let error = reply(&world.open("hang"), vec![Message::user("x")]).await.unwrap_err();
+    let error = reply(&fixture.open("hang"), vec![Message::user("x")])
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("no response for 3 s"), "{error}");
-    let error = reply(&world.open("silent"), vec![Message::user("x")])
+    let error = reply(&fixture.open("silent"), vec![Message::user("x")])
         .await
         .unwrap_err();
     assert!(error.to_string().contains("no response for 3 s"), "{error}");
@@ -238,12 +245,12 @@ async fn an_agent_that_hangs_times_out() {
 
 #[tokio::test]
 async fn an_agent_is_notified_when_its_prompt_is_cancelled() {
-    let Some(world) = world(LONG) else { return };
-    let model = world.open("slow");
+    let Some(fixture) = fixture(LONG) else { return };
+    let model = fixture.open("slow");
     let mut chunks = model.stream(request(vec![Message::user("x")])).await.unwrap();
     assert_eq!(chunks.next().await.unwrap().unwrap(), Chunk::Text("Wait.".into()));
     drop(chunks);
-    let mark = world.temp.path().join("mark");
+    let mark = fixture.temp.path().join("mark");
     while std::fs::read_to_string(&mark).ok().as_deref() != Some("cancelled") {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

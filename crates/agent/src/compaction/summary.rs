@@ -1,5 +1,6 @@
 //! Generates the summary that replaces the older part of a conversation.
 
+use crate::observed_model::stream_adapted;
 use futures::StreamExt as _;
 use model::{Cost, Model, Part, Reply, Request, Stop, Usage};
 use prompt::{CompactionCut, RequestFrame};
@@ -94,7 +95,7 @@ impl SummaryWriter {
     async fn ask(&self, model: &Arc<dyn Model>, request: Request, cut: &CompactionCut) -> Result<String, String> {
         let mut metered = MeteredRequest::new(model, &self.usage, &request);
         let receive = async {
-            let mut chunks = with_timeout(model.stream(request), self.silence_timeout).await??;
+            let mut chunks = with_timeout(stream_adapted(model.as_ref(), request), self.silence_timeout).await??;
             while let Some(chunk) = with_timeout(chunks.next(), self.silence_timeout).await? {
                 metered.reply.push(chunk?);
             }

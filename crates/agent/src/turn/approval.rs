@@ -17,6 +17,7 @@ use session::{
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 use tool::{CallInput, ChoiceLimit, DynTool, EscalationGrant, SubtaskReport, SubtaskRequest, UserQuestion};
 
 /// The choices of a confirmation.
@@ -28,6 +29,8 @@ const STOP: &str = "Stop";
 pub(crate) struct SharedPolicy {
     state: Arc<Mutex<PolicyState>>,
     store: Option<Arc<dyn GrantStore>>,
+    /// Notified when the policy allows more.
+    relaxed: watch::Sender<()>,
 }
 
 struct PolicyState {
@@ -93,6 +96,15 @@ pub(crate) enum MentionIntent {
     Possible,
 }
 
+/// What requires an approval.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ApprovalCause {
+    /// The policy, until it allows the action.
+    Policy,
+    /// A hook.
+    Hook,
+}
+
 /// The author of a call's input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InputAuthor {
@@ -110,6 +122,7 @@ impl SharedPolicy {
                 stored,
             })),
             store,
+            relaxed: watch::Sender::new(()),
         }
     }
 
@@ -118,12 +131,14 @@ impl SharedPolicy {
         self.lock().policy.level
     }
 
-    /// Sets the permission level, effective from the next call.
+    /// Sets the permission level, effective for later calls and those that wait for an approval.
     pub(crate) fn set_level(&self, level: AccessLevel) {
         self.lock().policy.level = level;
+        self.relaxed.send_replace(());
     }
 
-    /// Sets whether changes and commands are approved by the user, effective from the next call.
+    /// Sets whether changes and commands are approved by the user, effective for later calls and those that wait for an
+    /// approval.
     pub(crate) fn set_edit_approval(&self, mode: ApprovalMode) {
         let mut state = self.lock();
         let commands = match mode {
@@ -135,6 +150,8 @@ impl SharedPolicy {
             commands,
             ..state.configured
         };
+        drop(state);
+        self.relaxed.send_replace(());
     }
 
     /// The grants of this session.
@@ -179,6 +196,7 @@ impl SharedPolicy {
         if grant.scope <= GrantScope::Session {
             Arc::make_mut(&mut self.lock().policy.permissions.grants).add(grant);
         }
+        self.relaxed.send_replace(());
         saved
     }
 
@@ -204,19 +222,20 @@ impl Approver {
                 error.to_string()
             })?;
             for action in approved.actions.clone() {
-                let why = match (self.decide(&action), author, &hooks) {
+                let (why, cause) = match (self.decide(&action), author, &hooks) {
                     (Decision::Deny { why }, ..) => {
                         self.progress.set_issue(CallEnd::Denied);
                         return Err(format!("Not allowed: {why}."));
                     }
                     // The user wrote this input.
                     (Decision::Ask { .. } | Decision::Allow, InputAuthor::User, _) => continue,
-                    (Decision::Allow, InputAuthor::Model, Ruling::Ask(reason)) => reason.clone(),
+                    (Decision::Allow, InputAuthor::Model, Ruling::Ask(reason)) => (reason.clone(), ApprovalCause::Hook),
                     (Decision::Allow, ..) | (Decision::Ask { .. }, _, Ruling::Allow) => continue,
-                    (Decision::Ask { why }, ..) => why,
+                    (Decision::Ask { why }, _, Ruling::Ask(_)) => (why, ApprovalCause::Hook),
+                    (Decision::Ask { why }, ..) => (why, ApprovalCause::Policy),
                 };
                 match self
-                    .request_approval(action, why, Value::clone(&approved.input))
+                    .request_approval(action, (why, cause), Value::clone(&approved.input))
                     .await?
                 {
                     ApprovalResult::Granted if matches!(hooks, Ruling::Ask(_)) => hooks = Ruling::Silent,
@@ -308,7 +327,13 @@ impl Approver {
         edits_more || loses_rule || other.groups.iter().any(|group| !self.mode.includes(*group))
     }
 
-    async fn request_approval(&self, action: Action, why: String, input: Value) -> Result<ApprovalResult, String> {
+    /// Asks the user to approve an action. A change of the policy that allows it is an approval too.
+    async fn request_approval(
+        &self,
+        action: Action,
+        (why, cause): (String, ApprovalCause),
+        input: Value,
+    ) -> Result<ApprovalResult, String> {
         if self.env.config.approvals == Approvals::Deny {
             self.progress.set_issue(CallEnd::Denied);
             return Err(format!(
@@ -320,9 +345,18 @@ impl Approver {
             action: action.clone(),
             reason: why,
             input,
-            rules: rules.iter().map(ToString::to_string).collect(),
+            rules: rules.iter().map(|rules| offer_text(rules)).collect(),
         };
-        let answer = self.ask_user(subject, None).await;
+        let mut changes = self.env.policy.relaxed.subscribe();
+        let allowed = async {
+            while cause == ApprovalCause::Policy && changes.changed().await.is_ok() {
+                if matches!(self.decide(&action), Decision::Allow) {
+                    return Some(Answer::once());
+                }
+            }
+            std::future::pending().await
+        };
+        let answer = self.ask_user(subject, allowed).await;
         let outcome = match &answer {
             Some(Answer::Approve { .. } | Answer::ApproveNetwork) => ApprovalOutcome::Approved,
             Some(Answer::Modify { .. }) => ApprovalOutcome::Modified,
@@ -334,7 +368,8 @@ impl Approver {
         self.progress.set_approval(outcome);
         match answer {
             Some(Answer::Approve { scope, rule }) => {
-                self.add_grant(&action, scope, rule.as_deref()).await;
+                let chosen = rules.iter().find(|rules| Some(offer_text(rules)) == rule);
+                self.add_grants(&action, scope, chosen.map_or(&[], Vec::as_slice)).await;
                 Ok(ApprovalResult::Granted)
             }
             Some(Answer::ApproveNetwork) => Ok(ApprovalResult::Network),
@@ -357,29 +392,41 @@ impl Approver {
             choices: vec![(CONTINUE.into(), None), (STOP.into(), None)],
             multiple: false,
         };
-        match self.ask_user(subject, None).await {
+        match self.ask_user(subject, std::future::pending()).await {
             Some(Answer::Approve { .. } | Answer::ApproveNetwork) => true,
             Some(Answer::Text { text }) => text == CONTINUE,
             Some(Answer::Reject { .. } | Answer::Modify { .. }) | None => false,
         }
     }
 
-    /// Stores the grant that an answer implies.
-    async fn add_grant(&self, action: &Action, scope: GrantScope, rule: Option<&str>) {
-        let Some(mut grant) = Grant::exact(&self.tool, action, scope) else {
+    /// Stores the grants that an answer implies: for the chosen rules, or for exactly this action.
+    async fn add_grants(&self, action: &Action, scope: GrantScope, rules: &[Rule]) {
+        let Some(exact) = Grant::exact(&self.tool, action, scope) else {
             return;
         };
-        if let Some(rule) = rule.and_then(|rule| rule.parse().ok()) {
-            grant.rule = rule;
-        }
-        if let Err(why) = self.env.policy.add_grant(grant) {
-            let text = format!("the approval applies to this session only: {why}");
-            self.env.notice(NoticeLevel::Warning, text).await;
+        let grant = |rule: &Rule| Grant {
+            rule: rule.clone(),
+            ..exact.clone()
+        };
+        let grants = match rules {
+            [] => vec![exact.clone()],
+            rules => rules.iter().map(grant).collect(),
+        };
+        for grant in grants {
+            if let Err(why) = self.env.policy.add_grant(grant) {
+                let text = format!("the approval applies to this session only: {why}");
+                self.env.notice(NoticeLevel::Warning, text).await;
+                return;
+            }
         }
     }
 
-    /// Asks the user and waits for the answer, at most for `timeout`.
-    async fn ask_user(&self, subject: QuestionSubject, timeout: Option<Duration>) -> Option<Answer> {
+    /// Asks the user and waits for the answer, or until `settled` gives one.
+    async fn ask_user(
+        &self,
+        subject: QuestionSubject,
+        settled: impl Future<Output = Option<Answer>>,
+    ) -> Option<Answer> {
         let id = QuestionId::new();
         let answer = self.env.inbox.wait_for_answer(id);
         let notification = self.run_notification_hooks(&subject);
@@ -392,15 +439,9 @@ impl Approver {
         let asked = Instant::now();
         self.progress.asks.store(true, Ordering::Relaxed);
         self.env.events.send(Event::QuestionAsked { question }).await;
-        let timed_out = async {
-            match timeout {
-                Some(timeout) => tokio::time::sleep(timeout).await,
-                None => std::future::pending().await,
-            }
-        };
         let answer = tokio::select! {
             answer = answer => answer.ok(),
-            () = timed_out => None,
+            answer = settled => answer,
             // This future never completes: notification hooks do not delay the answer, and the answer cancels them.
             () = notification => None,
         };
@@ -443,7 +484,14 @@ impl Approver {
             choices: choices.map(|choice| (choice.label, choice.description)).collect(),
             multiple: question.limit == ChoiceLimit::Several,
         };
-        match (self.ask_user(subject, timeout).await, first) {
+        let timed_out = async {
+            match timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+            None
+        };
+        match (self.ask_user(subject, timed_out).await, first) {
             (Some(Answer::Text { text } | Answer::Reject { reason: Some(text) }), _) => Ok(text),
             (Some(Answer::Approve { .. } | Answer::ApproveNetwork), _) => Ok("yes".into()),
             (Some(Answer::Modify { input }), _) => Ok(input.to_string()),
@@ -458,6 +506,11 @@ impl Approver {
             (None, _) => failed("the question was not answered"),
         }
     }
+}
+
+/// Rules that are offered together, as text.
+fn offer_text(rules: &[Rule]) -> String {
+    rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl tool::ToolHost for Approver {
@@ -481,7 +534,8 @@ impl tool::ToolHost for Approver {
                         true => why,
                         false => format!("the sandbox blocked it: {}", evidence.join("; ")),
                     };
-                    approver.request_approval(action, why, Value::Null).await
+                    let cause = ApprovalCause::Policy;
+                    approver.request_approval(action, (why, cause), Value::Null).await
                 }
             };
             match result {

@@ -10,7 +10,7 @@ use crate::session::{Session, StartedCall};
 use futures::FutureExt as _;
 use model::{Block, CallId, Message, Part, Role, ToolOutcome};
 use policy::{Action, Ruling};
-use serde_json::Value;
+use serde_json::{Value, json};
 use session::{
     Body, CallEnd, CommandExit, Error, Event, HookEvent, HookKind, HookOutcome, ItemDelta, ItemId, ItemStart,
 };
@@ -118,6 +118,12 @@ impl CallQueue {
             ..
         } = part
         {
+            // A patch is also accepted as plain text, as in a custom tool.
+            let patch = malformed.as_deref().and_then(plain_patch);
+            let (input, malformed) = match patch {
+                Some(patch) => (json!({"input": patch}), None),
+                None => (input, malformed),
+            };
             self.waiting.push_back(PendingCall {
                 id,
                 called: name.clone(),
@@ -332,6 +338,12 @@ async fn execute(
         }
         Err(why) => Err([vec![why], added].concat().join("\n")),
     }
+}
+
+/// The patch, if the whole input of a call is one, also as a JSON string.
+fn plain_patch(raw: &str) -> Option<String> {
+    let text = serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned());
+    (text.trim_start().starts_with("*** Begin Patch") && text.contains("*** End Patch")).then_some(text)
 }
 
 fn malformed_message(raw: &str, in_text: bool) -> String {

@@ -157,7 +157,13 @@ impl LoopGuard {
                 hint: "select a model that is better at calling tools (`hew models`)".into(),
             }),
             (_, ReplyContent::CallAttempt) => Ok(()),
-            (_, ReplyContent::UnnamedCode) if self.unnamed_code > MAX_UNNAMED_CODE => Err(TurnEnd::Completed),
+            (_, ReplyContent::UnnamedCode) if self.unnamed_code > MAX_UNNAMED_CODE && self.has_succeeded => {
+                Err(TurnEnd::Completed)
+            }
+            (_, ReplyContent::UnnamedCode) if self.unnamed_code > MAX_UNNAMED_CODE => Err(TurnEnd::Failed {
+                error: "the model wrote code without a file name again, so nothing was done".into(),
+                hint: "name the file in the prompt, or select another model".into(),
+            }),
             (_, ReplyContent::UnnamedCode) => Ok(()),
             (_, ReplyContent::FailedCalls) if self.failed_endings > MAX_FAILED_ENDINGS => Err(TurnEnd::Failed {
                 error: "all calls of the model failed, so nothing was done".into(),

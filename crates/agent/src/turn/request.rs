@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// The maximum number of chunks to process together.
 const MAX_BATCH: usize = 256;
 
+/// The maximum number of times that a request is sent again without a part that the server rejected.
+const MAX_ADAPTATIONS: u32 = 8;
+
 /// A reply that is being received.
 pub(crate) struct StreamingReply {
     pub(crate) draft: ReplyDraft,
@@ -35,7 +38,7 @@ pub(crate) struct StreamingReply {
     pub(crate) estimated: u64,
     /// How long assembling the request took.
     pub(crate) assembled_in: Duration,
-    /// What is sent and received.
+    /// The request and its reply.
     pub(crate) trace: WireTrace,
     pub(crate) open: OpenRequest,
     pub(crate) previews: CallPreviews,
@@ -45,7 +48,7 @@ pub(crate) struct StreamingReply {
 
 /// Sends the request, with retries, and receives the reply into `session.turn.reply`.
 pub(super) async fn send(session: &mut Session, calls: &mut CallQueue) -> Result<ReplyEnd, model::Error> {
-    let mut attempt = 1;
+    let (mut attempt, mut adapted) = (1, 0);
     loop {
         let error = match stream(session, calls, attempt).await {
             Ok(stop) => return Ok(ReplyEnd::Finished(stop)),
@@ -63,6 +66,11 @@ pub(super) async fn send(session: &mut Session, calls: &mut CallQueue) -> Result
         if matches!(error, model::Error::ToolsUnsupported { .. }) && session.turn.frame.protocol == CallProtocol::Native
         {
             session.switch_to_text_calls("does not support tool calls").await;
+            continue;
+        }
+        if matches!(error, model::Error::PartRejected { .. }) && adapted < MAX_ADAPTATIONS {
+            adapted += 1;
+            session.env.notice(NoticeLevel::Warning, error.to_string()).await;
             continue;
         }
         let Some(delay) = retry::delay(&error, attempt, session.env.config.backoff) else {

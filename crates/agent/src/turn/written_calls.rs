@@ -3,7 +3,7 @@
 use super::calls::CallQueue;
 use super::request::receive_batch;
 use crate::session::Session;
-use model::{Chunk, ChunkPart, Message, Part, ReplayData, Stop};
+use model::{CallId, Chunk, ChunkPart, Message, Part, ReplayData, Stop};
 use prompt::{CallPlacement, CallProtocol, WrittenCall};
 use serde_json::Value;
 use session::{Body, ItemId, ItemKind};
@@ -40,14 +40,21 @@ pub(super) async fn make_written_calls(
     let is_direct = written.is_empty() && session.turn.model.info().is_small();
     if is_direct {
         written = written_changes(session, &message.text());
-        session.turn.wrote_edits = written.iter().any(|call| call.name != COMMAND_TOOL);
+        // The model sees the output of its commands.
+        session.turn.wrote_edits = !written.is_empty() && written.iter().all(|call| call.name != COMMAND_TOOL);
     }
     if written.is_empty() {
         return Ok(stop);
     }
     let request = reply.draft.request;
     let chunks = written.into_iter().enumerate();
-    let chunks = chunks.flat_map(|(n, call)| chunks_of(format!("{request}-w{n}"), call));
+    let chunks = chunks.flat_map(|(n, call)| {
+        let id = match is_direct {
+            true => prompt::direct_call_id(&request.to_string(), n),
+            false => CallId::from(format!("{request}-w{n}")),
+        };
+        chunks_of(id, call)
+    });
     receive_batch(session, calls, id, chunks.map(Ok).collect()).await?;
     if protocol == CallProtocol::Native && !has_native && !is_direct {
         session.switch_to_text_calls("writes its tool calls as text").await;
@@ -55,19 +62,13 @@ pub(super) async fn make_written_calls(
     Ok(Stop::ToolUse)
 }
 
-/// The calls for the edits, or else for the commands, that a small model wrote in its reply.
+/// The calls for the edits that a small model wrote in its reply, followed by those for its commands.
 fn written_changes(session: &Session, text: &str) -> Vec<WrittenCall> {
     let changes = prompt::written_changes(text);
-    let mut calls = match changes.edits.is_empty() {
-        true => changes.commands,
-        false => changes.edits,
-    };
-    if let ([], [content]) = (&calls[..], &changes.unnamed[..]) {
-        calls.extend(prompt::edit_of_only_file(
-            content,
-            &session.turn.shown_files,
-            &last_prompt(session),
-        ));
+    let mut calls = changes.edits;
+    calls.extend(changes.commands);
+    if calls.is_empty() {
+        calls = prompt::edits_of_only_file(&changes.unnamed, &session.turn.shown_files, &last_prompt(session));
     }
     calls.retain(|call| session.env.config.tools.get(&call.name).is_some());
     calls
@@ -87,7 +88,18 @@ fn last_prompt(session: &Session) -> String {
 pub(super) fn is_unnamed_code(session: &Session) -> bool {
     let message = session.conversation.items.last().and_then(|item| item.message());
     let text = message.map(|message| message.text()).unwrap_or_default();
-    session.turn.model.info().is_small() && !prompt::written_changes(&text).unnamed.is_empty()
+    let can_write = session.turn.frame.tools.iter().any(|tool| tool.name == "write_file");
+    session.turn.model.info().is_small() && can_write && !prompt::written_changes(&text).unnamed.is_empty()
+}
+
+/// Whether the reply of a finished step only repeats the task, as small models do that do not know an answer.
+pub(super) fn is_echo(session: &Session) -> bool {
+    let message = session.conversation.items.last().and_then(|item| item.message());
+    let text = message.map(|message| message.text()).unwrap_or_default();
+    let items = session.conversation.items.iter();
+    let prompts = items.filter(|item| item.kind() == ItemKind::Prompt);
+    let mut prompts = prompts.filter_map(|item| item.message());
+    session.turn.model.info().is_small() && prompts.any(|prompt| prompt::repeats_task(&text, &prompt.text()))
 }
 
 /// Whether the reply of a finished step is an attempt at a call that could not be understood.
@@ -127,8 +139,7 @@ fn made_calls(session: &Session, is_such: impl Fn(Option<&ReplayData>) -> bool) 
     })
 }
 
-fn chunks_of(id: String, call: WrittenCall) -> [Chunk; 4] {
-    let id = model::CallId::from(id);
+fn chunks_of(id: CallId, call: WrittenCall) -> [Chunk; 4] {
     [
         Chunk::ToolStart {
             id: id.clone(),

@@ -27,12 +27,12 @@ async fn the_usage_of_a_tool_counts_even_if_it_fails_or_crashes() {
             ("2", "look", r#"{"text":"pay and fail"}"#),
             ("3", "look", r#"{"text":"pay and panic"}"#),
         ]),
-        says("done"),
+        text_reply("done"),
     ];
     let mut world = world(script);
     let (ending, events) = world.turn("go").await;
     assert_eq!(ending, TurnEnd::Completed);
-    let results: Vec<String> = world.story().into_iter().skip(4).collect();
+    let results: Vec<String> = world.transcript().into_iter().skip(4).collect();
     assert!(results.contains(&"Error (2): it failed".into()), "{results:?}");
     assert_eq!(purposes(&world), ["turn", "edit", "edit", "edit", "turn"]);
     let record = world.store.records.lock().unwrap()[1].clone();
@@ -56,7 +56,7 @@ async fn the_usage_of_a_stopped_tool_counts_even_if_nothing_else_can_be_stored()
         }
         assert_eq!(purposes(&world), [""; 0]);
         world.send(Command::Interrupt).await;
-        let (ending, events) = world.ending().await;
+        let (ending, events) = world.turn_end().await;
         assert_eq!(ending == TurnEnd::Interrupted, full_from.is_none(), "{ending:?}");
         assert_eq!(purposes(&world), ["edit", "turn"]);
         let first = events.iter().find_map(|event| match event {
@@ -70,7 +70,10 @@ async fn the_usage_of_a_stopped_tool_counts_even_if_nothing_else_can_be_stored()
 
 #[tokio::test]
 async fn the_usage_of_tools_counts_towards_the_limit() {
-    let script = vec![calls(&[("1", "look", r#"{"text":"pay and fail"}"#)]), says("not asked")];
+    let script = vec![
+        calls(&[("1", "look", r#"{"text":"pay and fail"}"#)]),
+        text_reply("not asked"),
+    ];
     let limit = Cost::from_usd(0.2);
     let mut world = world_with(script, |setup| setup.config.limits.cost = Some(limit));
     let (ending, _) = world.turn("go").await;
@@ -96,6 +99,6 @@ async fn a_draft_contains_its_cost_so_that_a_crash_does_not_lose_it() {
         assert!(reply.cost.is_some_and(|cost| cost > Cost::default()));
         assert!(reported.is_none() || reply.cost == reported, "{reply:?}");
         world.send(Command::Interrupt).await;
-        assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
+        assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// An answer to a request with this many tokens.
-fn counting(mut chunks: Vec<Chunk>, input: u64, stop: Stop) -> Answer {
+fn reply_with_usage(mut chunks: Vec<Chunk>, input: u64, stop: Stop) -> Answer {
     chunks.push(Chunk::Usage(Usage {
         input,
         output: 10,
@@ -18,14 +18,14 @@ fn counting(mut chunks: Vec<Chunk>, input: u64, stop: Stop) -> Answer {
     Answer::Chunks(chunks)
 }
 
-fn looks(id: &str, input: u64) -> Answer {
+fn look_call(id: &str, input: u64) -> Answer {
     let text = "x".repeat(2_000);
     let call = format!(r#"{{"text":"{id} {text}"}}"#);
-    counting(call_chunks(&[(id, "look", &call)]), input, Stop::ToolUse)
+    reply_with_usage(call_chunks(&[(id, "look", &call)]), input, Stop::ToolUse)
 }
 
 fn text(text: &str, input: u64) -> Answer {
-    counting(vec![Chunk::Text(text.into())], input, Stop::End)
+    reply_with_usage(vec![Chunk::Text(text.into())], input, Stop::End)
 }
 
 fn kinds(items: &[Arc<Item>]) -> Vec<&'static str> {
@@ -50,9 +50,9 @@ fn overflow() -> Answer {
 async fn a_full_window_is_summarised_within_a_turn() {
     // The window has 100,000 tokens: the summary is prepared at 75,000 and used at 80,000.
     let script = vec![
-        looks("1", 10_000),
-        looks("2", 70_000),
-        looks("3", 85_000),
+        look_call("1", 10_000),
+        look_call("2", 70_000),
+        look_call("3", 85_000),
         text("## Task\nLook around.", 85_100),
         text("all done", 5_000),
     ];
@@ -85,9 +85,9 @@ async fn a_full_window_is_summarised_within_a_turn() {
 #[tokio::test]
 async fn a_summary_is_prepared_in_the_background_and_used_when_needed() {
     let script = vec![
-        looks("1", 20_000),
-        looks("2", 76_000),
-        looks("3", 85_000),
+        look_call("1", 20_000),
+        look_call("2", 76_000),
+        look_call("3", 85_000),
         text("all done", 5_000),
     ];
     let writer = Scripted::new(vec![text("## Task\nprepared notes", 76_100)]);
@@ -104,9 +104,9 @@ async fn a_summary_is_prepared_in_the_background_and_used_when_needed() {
 #[tokio::test]
 async fn without_a_usable_summary_one_is_made_from_the_log() {
     let script = vec![
-        looks("1", 10_000),
-        looks("2", 60_000),
-        looks("3", 85_000),
+        look_call("1", 10_000),
+        look_call("2", 60_000),
+        look_call("3", 85_000),
         text("   ", 85_000),
         text(&"long ".repeat(4_000), 85_000),
         text("all done", 5_000),
@@ -125,8 +125,8 @@ async fn without_a_usable_summary_one_is_made_from_the_log() {
 #[tokio::test]
 async fn a_request_rejected_as_too_long_is_retried_with_less() {
     let script = vec![
-        looks("1", 10),
-        looks("2", 10),
+        look_call("1", 10),
+        look_call("2", 10),
         overflow(),
         text("## Task\nnotes", 10),
         text("done", 10),
@@ -137,8 +137,8 @@ async fn a_request_rejected_as_too_long_is_retried_with_less() {
     assert!(world.last_request()[0].contains("notes"));
 
     let script = vec![
-        looks("1", 10),
-        looks("2", 10),
+        look_call("1", 10),
+        look_call("2", 10),
         overflow(),
         text("## Task\nnotes", 10),
         overflow(),
@@ -153,8 +153,8 @@ async fn a_request_rejected_as_too_long_is_retried_with_less() {
 #[tokio::test]
 async fn automatic_compaction_can_be_disabled_and_compaction_requested() {
     let script = vec![
-        looks("1", 10_000),
-        looks("2", 95_000),
+        look_call("1", 10_000),
+        look_call("2", 95_000),
         text("first answer", 96_000),
         text("## Task\nshort notes", 96_000),
         text("second answer", 1_000),
@@ -186,10 +186,10 @@ async fn automatic_compaction_can_be_disabled_and_compaction_requested() {
                 .ends_with("mind the gap")
         );
     }
-    world.turn("go on").await;
+    world.turn("continue").await;
     let seen = world.last_request();
     assert!(
-        seen[0].contains("short notes") && seen.last().unwrap().contains("go on"),
+        seen[0].contains("short notes") && seen.last().unwrap().contains("continue"),
         "{seen:?}"
     );
 }
@@ -218,13 +218,13 @@ async fn a_long_resumed_session_is_summarised_before_its_first_request() {
 
 #[tokio::test]
 async fn text_before_a_call_is_not_a_summary() {
-    let mut calling = vec![Chunk::Text("Let me look once more.".into())];
+    let mut calling = vec![Chunk::Text("Let me look again.".into())];
     calling.extend(call_chunks(&[("9", "look", r#"{"text":"a"}"#)]));
     let script = vec![
-        looks("1", 10_000),
-        looks("2", 70_000),
-        looks("3", 85_000),
-        counting(calling, 85_000, Stop::ToolUse),
+        look_call("1", 10_000),
+        look_call("2", 70_000),
+        look_call("3", 85_000),
+        reply_with_usage(calling, 85_000, Stop::ToolUse),
         text("## Task\nreal notes", 85_000),
         text("all done", 5_000),
     ];
@@ -237,8 +237,8 @@ async fn text_before_a_call_is_not_a_summary() {
 #[tokio::test]
 async fn a_requested_summary_can_be_interrupted() {
     let script = vec![
-        looks("1", 10),
-        looks("2", 10),
+        look_call("1", 10),
+        look_call("2", 10),
         text("first", 10),
         Answer::Hanging(Vec::new()),
         text("second", 10),
@@ -249,11 +249,11 @@ async fn a_requested_summary_can_be_interrupted() {
     while world.model.requests.lock().unwrap().len() < 4 {
         tokio::task::yield_now().await;
     }
-    world.prompt("go on", session::Delivery::Queue).await;
+    world.prompt("continue", session::Delivery::Queue).await;
     world.send(Command::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert!(!kinds(&world.items()).contains(&"summary"));
-    assert_eq!(world.story().last().unwrap(), "model: second");
+    assert_eq!(world.transcript().last().unwrap(), "model: second");
 }
 
 /// A reply instead of a summary, and why it is not used.
@@ -282,12 +282,12 @@ async fn a_failed_summary_request_does_not_end_the_turn() {
     for (answer, why) in bad {
         // One request has the conversation and one a shortened log; then the log itself is used.
         let script = vec![
-            looks("1", 10_000),
-            looks("2", 60_000),
-            looks("3", 85_000),
+            look_call("1", 10_000),
+            look_call("2", 60_000),
+            look_call("3", 85_000),
             answer(&long),
             answer(&long),
-            looks("4", 6_000),
+            look_call("4", 6_000),
             text("all done", 7_000),
         ];
         let mut world = world_with(script, |setup| {

@@ -101,7 +101,7 @@ impl Model for Scripted {
 }
 
 /// A text reply.
-pub(crate) fn says(text: &str) -> Answer {
+pub(crate) fn text_reply(text: &str) -> Answer {
     Answer::Chunks(vec![Chunk::Text(text.into()), usage(), Chunk::Stop(Stop::End)])
 }
 
@@ -323,10 +323,10 @@ impl Tool for List {
 }
 
 /// Delegates: `scout`, `background`, `resume` and `mode=NAME` before a colon are options.
-pub(crate) struct Hand(Arc<Memory>);
+pub(crate) struct Delegate(Arc<Memory>);
 
-impl Tool for Hand {
-    const NAME: &'static str = "hand";
+impl Tool for Delegate {
+    const NAME: &'static str = "delegate";
     const EFFECT: ToolEffect = ToolEffect::Delegating;
     type Input = EchoInput;
 
@@ -405,7 +405,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut SessionS
         .with(Change(Arc::clone(&store), Arc::clone(&gate)))
         .with(Finish)
         .with(List)
-        .with(Hand(Arc::clone(&store)));
+        .with(Delegate(Arc::clone(&store)));
     let config = SessionConfig {
         root: "/p".into(),
         small_model: None,
@@ -474,11 +474,11 @@ impl World {
     /// Sends a prompt and collects the events of its turn.
     pub(crate) async fn turn(&mut self, text: &str) -> (TurnEnd, Vec<Event>) {
         self.prompt(text, Delivery::Queue).await;
-        self.ending().await
+        self.turn_end().await
     }
 
     /// Collects the events until the turn ends.
-    pub(crate) async fn ending(&mut self) -> (TurnEnd, Vec<Event>) {
+    pub(crate) async fn turn_end(&mut self) -> (TurnEnd, Vec<Event>) {
         let mut events = Vec::new();
         loop {
             match self.handle.events.recv().await.expect("the session ended too early") {
@@ -507,11 +507,11 @@ impl World {
     }
 
     /// The conversation as readable lines.
-    pub(crate) fn story(&self) -> Vec<String> {
+    pub(crate) fn transcript(&self) -> Vec<String> {
         self.items()
             .iter()
             .filter_map(|item| item.message().cloned())
-            .flat_map(|message| tell(&message))
+            .flat_map(|message| message_lines(&message))
             .collect()
     }
 
@@ -523,12 +523,12 @@ impl World {
             .unwrap()
             .messages
             .iter()
-            .flat_map(|message| tell(message))
+            .flat_map(|message| message_lines(message))
             .collect()
     }
 }
 
-pub(crate) fn tell(message: &Message) -> Vec<String> {
+pub(crate) fn message_lines(message: &Message) -> Vec<String> {
     let who = match message.role {
         Role::User => "user",
         Role::Assistant => "model",

@@ -1,6 +1,6 @@
 //! Hooks, through the loop.
 
-use crate::fixture::{World, call_chunks, calls, says, world_with};
+use crate::fixture::{World, call_chunks, calls, text_reply, world_with};
 use agent::{Approvals, SessionSetup};
 use futures::future::{BoxFuture, FutureExt};
 use model::{Chunk, Stop, Usage};
@@ -14,7 +14,7 @@ type React = fn(&HookEvent) -> HookOutcome;
 /// Records its events and returns the outcome of a function.
 struct Listener {
     react: React,
-    heard: Mutex<Vec<String>>,
+    events: Mutex<Vec<String>>,
 }
 
 impl Hooks for Listener {
@@ -22,8 +22,8 @@ impl Hooks for Listener {
         true
     }
 
-    fn call(&self, _: SessionId, happening: HookEvent) -> BoxFuture<'static, HookOutcome> {
-        let line = match &happening {
+    fn call(&self, _: SessionId, event: HookEvent) -> BoxFuture<'static, HookOutcome> {
+        let line = match &event {
             HookEvent::PreToolUse { tool, input, .. } => format!("before {tool} {input}"),
             HookEvent::PostToolUse { tool, output, ok, .. } => format!("after {tool} {:?} {ok}", output.trim()),
             HookEvent::UserPromptSubmit { prompt } => format!("prompt {prompt}"),
@@ -33,16 +33,16 @@ impl Hooks for Listener {
             } => format!("stop {answer} {again}"),
             other => format!("{other:?}"),
         };
-        self.heard.lock().unwrap().push(line);
-        let reaction = (self.react)(&happening);
+        self.events.lock().unwrap().push(line);
+        let reaction = (self.react)(&event);
         async move { reaction }.boxed()
     }
 }
 
-fn hooked(react: React) -> (Arc<Listener>, impl FnOnce(&mut SessionSetup)) {
+fn with_hooks(react: React) -> (Arc<Listener>, impl FnOnce(&mut SessionSetup)) {
     let listener = Arc::new(Listener {
         react,
-        heard: Mutex::default(),
+        events: Mutex::default(),
     });
     let hooks = Arc::clone(&listener) as Arc<dyn Hooks>;
     (listener, |setup: &mut SessionSetup| setup.config.hooks = hooks)
@@ -55,24 +55,28 @@ fn ruling(ruling: Ruling) -> HookOutcome {
     }
 }
 
-fn one_look(text: &str) -> Vec<crate::fixture::Answer> {
+fn one_look_call(text: &str) -> Vec<crate::fixture::Answer> {
     let input = json!({"text": text}).to_string();
-    vec![calls(&[("1", "look", &input)]), says("done")]
+    vec![calls(&[("1", "look", &input)]), text_reply("done")]
 }
 
 fn answer_to_first(world: &World) -> String {
-    world.story().into_iter().find(|line| line.contains("(1):")).unwrap()
+    world
+        .transcript()
+        .into_iter()
+        .find(|line| line.contains("(1):"))
+        .unwrap()
 }
 
 #[tokio::test]
 async fn hooks_receive_all_events_in_order() {
-    let (listener, adjust) = hooked(|_| HookOutcome::default());
-    let mut world = world_with(one_look("a"), adjust);
+    let (listener, adjust) = with_hooks(|_| HookOutcome::default());
+    let mut world = world_with(one_look_call("a"), adjust);
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     world.send(Command::Close).await;
     while world.handle.events.recv().await.is_some() {}
     assert_eq!(
-        *listener.heard.lock().unwrap(),
+        *listener.events.lock().unwrap(),
         [
             "SessionStart { resumed: false }",
             "prompt go",
@@ -86,11 +90,11 @@ async fn hooks_receive_all_events_in_order() {
 
 #[tokio::test]
 async fn a_hook_blocks_a_call_and_the_model_reads_why() {
-    let (_, adjust) = hooked(|happening| match happening {
+    let (_, adjust) = with_hooks(|event| match event {
         HookEvent::PreToolUse { .. } => ruling(Ruling::Deny("not on Fridays".into())),
         _ => HookOutcome::default(),
     });
-    let mut world = world_with(one_look("a"), adjust);
+    let mut world = world_with(one_look_call("a"), adjust);
     world.turn("go").await;
     assert_eq!(
         answer_to_first(&world),
@@ -101,22 +105,22 @@ async fn a_hook_blocks_a_call_and_the_model_reads_why() {
 
 #[tokio::test]
 async fn a_hook_changes_the_input_and_the_policy_decides_about_the_new_input() {
-    let (_, adjust) = hooked(|happening| match happening {
+    let (_, adjust) = with_hooks(|event| match event {
         HookEvent::PreToolUse { .. } => HookOutcome {
             input: Some(json!({"text": "outside"})),
             ..HookOutcome::default()
         },
         _ => HookOutcome::default(),
     });
-    let mut world = world_with(one_look("a"), adjust);
+    let mut world = world_with(one_look_call("a"), adjust);
     world.turn("go").await;
     assert!(
         answer_to_first(&world).contains("/p is outside the project"),
         "{:?}",
-        world.story()
+        world.transcript()
     );
 
-    let (_, adjust) = hooked(|happening| match happening {
+    let (_, adjust) = with_hooks(|event| match event {
         HookEvent::PreToolUse { .. } => HookOutcome {
             input: Some(json!({"text": "b"})),
             context: Some("mind the step".into()),
@@ -125,7 +129,7 @@ async fn a_hook_changes_the_input_and_the_policy_decides_about_the_new_input() {
         HookEvent::PostToolUse { .. } => ruling(Ruling::Deny("it smells".into())),
         _ => HookOutcome::default(),
     });
-    let mut world = world_with(one_look("a"), adjust);
+    let mut world = world_with(one_look_call("a"), adjust);
     world.turn("go").await;
     assert_eq!(
         answer_to_first(&world),
@@ -136,17 +140,17 @@ async fn a_hook_changes_the_input_and_the_policy_decides_about_the_new_input() {
 
 #[tokio::test]
 async fn a_hook_can_allow_an_action_that_needs_approval_but_not_a_denied_one() {
-    let allow: React = |happening| match happening {
+    let allow: React = |event| match event {
         HookEvent::PreToolUse { .. } => ruling(Ruling::Allow),
         _ => HookOutcome::default(),
     };
-    let (_, adjust) = hooked(allow);
-    let mut world = world_with(one_look("outside"), adjust);
+    let (_, adjust) = with_hooks(allow);
+    let mut world = world_with(one_look_call("outside"), adjust);
     world.turn("go").await;
     assert_eq!(answer_to_first(&world), "Ok (1): outside");
-    let (_, adjust) = hooked(allow);
+    let (_, adjust) = with_hooks(allow);
     let mut world = world_with(
-        vec![calls(&[("1", "change", r#"{"text":"c"}"#)]), says("done")],
+        vec![calls(&[("1", "change", r#"{"text":"c"}"#)]), text_reply("done")],
         |setup| {
             adjust(setup);
             setup.policy.level = policy::AccessLevel::ReadOnly;
@@ -161,11 +165,11 @@ async fn a_hook_can_allow_an_action_that_needs_approval_but_not_a_denied_one() {
 
 #[tokio::test]
 async fn a_hook_can_request_an_approval() {
-    let (listener, adjust) = hooked(|happening| match happening {
+    let (listener, adjust) = with_hooks(|event| match event {
         HookEvent::PreToolUse { .. } => ruling(Ruling::Ask("the hook is unsure".into())),
         _ => HookOutcome::default(),
     });
-    let mut world = world_with(one_look("a"), |setup| {
+    let mut world = world_with(one_look_call("a"), |setup| {
         adjust(setup);
         setup.config.approvals = Approvals::Ask;
     });
@@ -180,15 +184,15 @@ async fn a_hook_can_request_an_approval() {
     assert_eq!(why, "the hook is unsure");
     let (question, answer) = (question.id, Answer::once());
     world.send(Command::Answer { question, answer }).await;
-    world.ending().await;
+    world.turn_end().await;
     assert_eq!(answer_to_first(&world), "Ok (1): a");
-    let heard = listener.heard.lock().unwrap().clone();
-    assert!(heard.iter().any(|line| line.starts_with("Notification")), "{heard:?}");
+    let events = listener.events.lock().unwrap().clone();
+    assert!(events.iter().any(|line| line.starts_with("Notification")), "{events:?}");
 }
 
 #[tokio::test]
 async fn a_hook_blocks_a_prompt_or_adds_to_it() {
-    let (_, adjust) = hooked(|happening| match happening {
+    let (_, adjust) = with_hooks(|event| match event {
         HookEvent::SessionStart { .. } => HookOutcome {
             context: Some("the weather is fine".into()),
             ..HookOutcome::default()
@@ -201,13 +205,13 @@ async fn a_hook_blocks_a_prompt_or_adds_to_it() {
         },
         _ => HookOutcome::default(),
     });
-    let mut world = world_with(vec![says("done")], adjust);
+    let mut world = world_with(vec![text_reply("done")], adjust);
     let (ending, _) = world.turn("secret").await;
     assert!(
         matches!(&ending, TurnEnd::Failed { error, .. } if error == "a hook blocked the prompt: no secrets"),
         "{ending:?}"
     );
-    assert_eq!(world.story(), Vec::<String>::new());
+    assert_eq!(world.transcript(), Vec::<String>::new());
     let (ending, events) = world.turn("hello").await;
     assert_eq!(ending, TurnEnd::Completed);
     assert!(
@@ -216,7 +220,7 @@ async fn a_hook_blocks_a_prompt_or_adds_to_it() {
             .any(|event| matches!(event, Event::Notice { text, .. } if text == "a hook was slow"))
     );
     assert_eq!(
-        world.story(),
+        world.transcript(),
         [
             "user: hello",
             "user: <hook>\nthe weather is fine\n</hook>",
@@ -228,18 +232,18 @@ async fn a_hook_blocks_a_prompt_or_adds_to_it() {
 
 #[tokio::test]
 async fn a_stop_hook_continues_the_turn_a_limited_number_of_times() {
-    let (listener, adjust) = hooked(|happening| match happening {
+    let (listener, adjust) = with_hooks(|event| match event {
         HookEvent::Stop { .. } => ruling(Ruling::Deny("the tests fail".into())),
         _ => HookOutcome::default(),
     });
-    let mut world = world_with((0..20).map(|n| says(&format!("{n}"))).collect(), adjust);
+    let mut world = world_with((0..20).map(|n| text_reply(&format!("{n}"))).collect(), adjust);
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     assert_eq!(
-        world.story()[2],
+        world.transcript()[2],
         "user: A hook reports that the task is not complete: the tests fail"
     );
     let stops = listener
-        .heard
+        .events
         .lock()
         .unwrap()
         .iter()
@@ -250,14 +254,14 @@ async fn a_stop_hook_continues_the_turn_a_limited_number_of_times() {
 
 #[tokio::test]
 async fn the_answer_before_a_stop_hook_continuation_is_not_the_final_answer() {
-    let (_, adjust) = hooked(|happening| match happening {
+    let (_, adjust) = with_hooks(|event| match event {
         HookEvent::Stop {
             stop_hook_active: false,
             ..
         } => ruling(Ruling::Deny("the tests fail".into())),
         _ => HookOutcome::default(),
     });
-    let script = vec![calls(&[("1", "finish", r#"{"text":"early"}"#)]), says("late")];
+    let script = vec![calls(&[("1", "finish", r#"{"text":"early"}"#)]), text_reply("late")];
     let mut world = world_with(script, adjust);
     world.prompt("go", Delivery::Queue).await;
     let finished = world.until(|event| matches!(event, Event::TurnFinished { .. })).await;
@@ -283,11 +287,11 @@ async fn compact_hooks_do_not_run_if_there_is_nothing_to_summarise() {
         full(call_chunks(&[("1", "look", &input)]), Stop::ToolUse),
         full(vec![Chunk::Text("done".into())], Stop::End),
     ];
-    let (listener, adjust) = hooked(|_| HookOutcome::default());
+    let (listener, adjust) = with_hooks(|_| HookOutcome::default());
     let mut world = world_with(script, adjust);
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     // The newest result still fits and is sent unchanged.
     assert_eq!(world.last_request().len(), 3);
-    let heard = listener.heard.lock().unwrap().clone();
-    assert!(!heard.iter().any(|line| line.starts_with("PreCompact")), "{heard:?}");
+    let events = listener.events.lock().unwrap().clone();
+    assert!(!events.iter().any(|line| line.starts_with("PreCompact")), "{events:?}");
 }

@@ -15,14 +15,14 @@ fn is_delta(event: &Event) -> bool {
 
 #[tokio::test]
 async fn an_interrupted_reply_is_stored_and_the_next_turn_continues_it() {
-    let mut world = world(vec![hanging_text("half an ans"), says("done")]);
+    let mut world = world(vec![hanging_text("half an ans"), text_reply("done")]);
     world.prompt("go", Delivery::Queue).await;
     world.until(is_delta).await;
     world.send(Command::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
-    assert_eq!(world.story(), ["user: go", "model: half an ans"]);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
+    assert_eq!(world.transcript(), ["user: go", "model: half an ans"]);
     world.send(Command::Continue).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert_eq!(
         world.last_request(),
         ["user: go", "model: half an ans", "user: Continue where you stopped."]
@@ -36,7 +36,7 @@ async fn an_interruption_stops_the_running_tool_and_the_model_reads_what_was_not
             ("1", "change", r#"{"text":"wait"}"#),
             ("2", "change", r#"{"text":"b"}"#),
         ]),
-        says("ok"),
+        text_reply("ok"),
     ];
     let mut world = world(script);
     world.prompt("go", Delivery::Queue).await;
@@ -44,17 +44,17 @@ async fn an_interruption_stops_the_running_tool_and_the_model_reads_what_was_not
         tokio::task::yield_now().await;
     }
     world.send(Command::Interrupt).await;
-    let (ending, events) = world.ending().await;
+    let (ending, events) = world.turn_end().await;
     assert_eq!(ending, TurnEnd::Interrupted);
     assert!(!world.log().contains(&"change b begins".to_string()));
-    let story = world.story();
+    let transcript = world.transcript();
     assert!(
-        story[3].starts_with("Error (1): The turn was interrupted while this call was running."),
-        "{story:?}"
+        transcript[3].starts_with("Error (1): The turn was interrupted while this call was running."),
+        "{transcript:?}"
     );
     assert!(
-        story[4].starts_with("Error (2): The turn was interrupted before this call started."),
-        "{story:?}"
+        transcript[4].starts_with("Error (2): The turn was interrupted before this call started."),
+        "{transcript:?}"
     );
     let finished = events
         .iter()
@@ -69,14 +69,14 @@ async fn an_interruption_stops_the_running_tool_and_the_model_reads_what_was_not
 
 #[tokio::test]
 async fn a_prompt_can_interrupt_the_turn_and_start_another() {
-    let mut world = world(vec![hanging_text("wrong way"), says("right way")]);
+    let mut world = world(vec![hanging_text("wrong way"), text_reply("right way")]);
     world.prompt("go left", Delivery::Queue).await;
     world.until(is_delta).await;
     world.prompt("go right", Delivery::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert_eq!(
-        world.story(),
+        world.transcript(),
         [
             "user: go left",
             "model: wrong way",
@@ -90,8 +90,8 @@ async fn a_prompt_can_interrupt_the_turn_and_start_another() {
 async fn steering_prompts_join_the_next_request_and_queued_ones_wait_for_the_end() {
     let script = vec![
         calls(&[("1", "look", r#"{"text":"wait"}"#)]),
-        says("done"),
-        says("second"),
+        text_reply("done"),
+        text_reply("second"),
     ];
     let mut world = world(script);
     world.prompt("go", Delivery::Queue).await;
@@ -110,9 +110,9 @@ async fn steering_prompts_join_the_next_request_and_queued_ones_wait_for_the_end
     world.prompt("and mind the gap", Delivery::Steer).await;
     tokio::task::yield_now().await;
     world.gate.add_permits(1);
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert_eq!(
-        world.story()[..5],
+        world.transcript()[..5],
         [
             "user: go",
             "model calls look (1)",
@@ -121,23 +121,28 @@ async fn steering_prompts_join_the_next_request_and_queued_ones_wait_for_the_end
             "model: done"
         ]
     );
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
-    assert_eq!(world.story()[5..], ["user: later", "model: second"]);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
+    assert_eq!(world.transcript()[5..], ["user: later", "model: second"]);
 }
 
 #[tokio::test]
 async fn steering_and_interrupting_prompts_start_the_same_turn() {
-    let mut world = world(vec![hanging_text("…"), says("both done")]);
+    let mut world = world(vec![hanging_text("…"), text_reply("both done")]);
     world.prompt("go", Delivery::Queue).await;
     world.until(is_delta).await;
     world.prompt("one more", Delivery::Steer).await;
     world.prompt("this too", Delivery::Steer).await;
-    world.prompt("at once", Delivery::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    world.prompt("immediately", Delivery::Interrupt).await;
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert_eq!(
-        world.story()[2..],
-        ["user: one more", "user: this too", "user: at once", "model: both done"]
+        world.transcript()[2..],
+        [
+            "user: one more",
+            "user: this too",
+            "user: immediately",
+            "model: both done"
+        ]
     );
 }
 
@@ -149,7 +154,7 @@ async fn a_waiting_prompt_is_returned_when_the_turn_is_interrupted() {
     world.prompt("later", Delivery::Queue).await;
     world.prompt("sooner", Delivery::Steer).await;
     world.send(Command::Interrupt).await;
-    let (_, events) = world.ending().await;
+    let (_, events) = world.turn_end().await;
     assert!(
         events
             .iter()
@@ -164,49 +169,59 @@ async fn a_waiting_prompt_is_returned_when_the_turn_is_interrupted() {
 
 #[tokio::test]
 async fn a_rewind_hides_later_items() {
-    let mut world = world(vec![says("one"), says("two")]);
+    let mut world = world(vec![text_reply("one"), text_reply("two")]);
     world.turn("first").await;
     let head = world.items().last().unwrap().id;
     world.turn("second").await;
     world.send(Command::Rewind { to: head }).await;
     world.send(Command::Close).await;
     while world.handle.events.recv().await.is_some() {}
-    assert_eq!(world.story(), ["user: first", "model: one"]);
+    assert_eq!(world.transcript(), ["user: first", "model: one"]);
 }
 
 #[tokio::test]
 async fn the_view_changes_when_earlier_results_become_invisible() {
     let look = |id| calls(&[(id, "look", r#"{"text":"the view"}"#)]);
-    let mut world = world(vec![look("1"), look("2"), says("one"), look("3"), says("two")]);
+    let mut world = world(vec![
+        look("1"),
+        look("2"),
+        text_reply("one"),
+        look("3"),
+        text_reply("two"),
+    ]);
     world.turn("first").await;
-    let result = |story: &[String], id: &str| -> Option<String> {
+    let result = |transcript: &[String], id: &str| -> Option<String> {
         let start = format!("Ok ({id}): ");
-        story
+        transcript
             .iter()
             .find_map(|line| line.strip_prefix(&start).map(String::from))
     };
-    let story = world.story();
-    let first = result(&story, "1");
+    let transcript = world.transcript();
+    let first = result(&transcript, "1");
     assert!(first.is_some());
-    assert_eq!(first, result(&story, "2"), "what the model sees has only grown");
+    assert_eq!(
+        first,
+        result(&transcript, "2"),
+        "the view changed although results were only added"
+    );
     let prompt = world.items()[0].id;
     world.send(Command::Rewind { to: prompt }).await;
     world.turn("second").await;
-    let later = result(&world.story(), "3");
+    let later = result(&world.transcript(), "3");
     assert!(later.is_some() && later != first, "{later:?}");
 }
 
 #[tokio::test]
 async fn another_model_is_used_from_the_next_request() {
-    let other = Scripted::new(vec![says("from the other")]);
+    let other = Scripted::new(vec![text_reply("from the other")]);
     let found = Arc::clone(&other);
-    let mut world = world_with(vec![says("one")], |setup| {
+    let mut world = world_with(vec![text_reply("one")], |setup| {
         setup.config.models = Arc::new(move |_| Ok(Arc::clone(&found) as Arc<dyn Model>));
     });
     world.turn("first").await;
     world.send(Command::SetModel { name: "other".into() }).await;
     assert_eq!(world.turn("second").await.0, TurnEnd::Completed);
-    assert_eq!(world.story().last().unwrap(), "model: from the other");
+    assert_eq!(world.transcript().last().unwrap(), "model: from the other");
     assert_eq!(other.requests.lock().unwrap().len(), 1);
 }
 
@@ -242,9 +257,9 @@ async fn a_call_without_a_result_gets_one_after_a_crash_and_is_not_run_again() {
         },
     };
     let items = vec![Arc::new(prompt), Arc::new(reply)];
-    let mut world = world_with(vec![says("I see")], |setup| setup.items = items);
+    let mut world = world_with(vec![text_reply("I see")], |setup| setup.items = items);
     world.send(Command::Continue).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert!(!world.log().iter().any(|line| line.starts_with("change")));
     let request = world.last_request();
     assert!(

@@ -168,7 +168,7 @@ impl Store for Memory {
             Body::Result { .. } => "result",
             Body::Summary { .. } => "summary",
             Body::Notice { .. } => "notice",
-            Body::Notification { .. } => "wake",
+            Body::Notification { .. } => "notification",
             Body::Todos { .. } => "todos",
             Body::Panels { .. } => "panels",
             Body::Review { .. } => "review",

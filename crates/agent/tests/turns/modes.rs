@@ -1,6 +1,6 @@
 //! Mode changes, through the loop.
 
-use crate::fixture::{Answer, Scripted, World, calls, says, world_with};
+use crate::fixture::{Answer, Scripted, World, calls, text_reply, world_with};
 use agent::{Approvals, SessionSetup};
 use model::Model;
 use policy::{Action, Mode};
@@ -39,7 +39,7 @@ impl Tool for Switch {
     }
 }
 
-fn switching(setup: &mut SessionSetup) {
+fn with_switch_tool(setup: &mut SessionSetup) {
     setup.config.tools = setup.config.tools.clone().with(Switch);
     setup.config.approvals = Approvals::Ask;
 }
@@ -49,11 +49,11 @@ fn script() -> Vec<Answer> {
     vec![
         calls(&[("1", "switch", r#"{"mode":"ask"}"#)]),
         calls(&[("2", "change", r#"{"text":"c"}"#)]),
-        says("done"),
+        text_reply("done"),
     ]
 }
 
-async fn answered(world: &mut World, answer: Reply) -> TurnEnd {
+async fn turn_end_after_answer(world: &mut World, answer: Reply) -> TurnEnd {
     world.prompt("go", Delivery::Queue).await;
     let Event::QuestionAsked { question } = world.until(|event| matches!(event, Event::QuestionAsked { .. })).await
     else {
@@ -61,7 +61,7 @@ async fn answered(world: &mut World, answer: Reply) -> TurnEnd {
     };
     let question = question.id;
     world.send(Command::Answer { question, answer }).await;
-    world.ending().await.0
+    world.turn_end().await.0
 }
 
 fn systems(world: &World) -> Vec<String> {
@@ -69,7 +69,7 @@ fn systems(world: &World) -> Vec<String> {
     requests.iter().map(|request| request.system[1].to_string()).collect()
 }
 
-fn kept(world: &World) -> Vec<String> {
+fn stored_modes(world: &World) -> Vec<String> {
     let items = world.items();
     let modes = items.iter().filter_map(|item| match &item.body {
         Body::Mode { name, .. } => Some(name.clone()),
@@ -80,26 +80,29 @@ fn kept(world: &World) -> Vec<String> {
 
 #[tokio::test]
 async fn an_approved_switch_changes_prompt_rules_and_record_but_not_the_tools() {
-    let mut world = world_with(script(), switching);
-    assert_eq!(answered(&mut world, Reply::once()).await, TurnEnd::Completed);
+    let mut world = world_with(script(), with_switch_tool);
+    assert_eq!(
+        turn_end_after_answer(&mut world, Reply::once()).await,
+        TurnEnd::Completed
+    );
     assert_eq!(systems(&world), ["code", "ask", "ask"]);
-    assert_eq!(kept(&world), ["ask"]);
+    assert_eq!(stored_modes(&world), ["ask"]);
     let refused = "Error (2): Not allowed: the mode `ask` does not include changing files.".to_string();
-    assert!(world.story().contains(&refused), "{:?}", world.story());
+    assert!(world.transcript().contains(&refused), "{:?}", world.transcript());
     let requests = world.model.requests.lock().unwrap();
     assert!(requests.iter().all(|request| request.tools == requests[0].tools));
 }
 
 #[tokio::test]
 async fn a_denied_switch_changes_nothing() {
-    let mut world = world_with(script(), switching);
+    let mut world = world_with(script(), with_switch_tool);
     assert_eq!(
-        answered(&mut world, Reply::Reject { reason: None }).await,
+        turn_end_after_answer(&mut world, Reply::Reject { reason: None }).await,
         TurnEnd::Completed
     );
     assert_eq!(systems(&world), ["code", "code", "code"]);
-    assert_eq!(kept(&world), Vec::<String>::new());
-    assert!(world.story().contains(&"Ok (2): changed".to_string()));
+    assert_eq!(stored_modes(&world), Vec::<String>::new());
+    assert!(world.transcript().contains(&"Ok (2): changed".to_string()));
 }
 
 #[tokio::test]
@@ -108,22 +111,26 @@ async fn a_switch_is_denied_if_approvals_cannot_be_requested() {
         vec![
             calls(&[("1", "switch", r#"{"mode":"code"}"#)]),
             calls(&[("2", "change", r#"{"text":"c"}"#)]),
-            says("done"),
+            text_reply("done"),
         ],
         |setup| {
-            switching(setup);
+            with_switch_tool(setup);
             setup.config.approvals = Approvals::Deny;
             setup.mode = Mode::ask();
         },
     );
     world.turn("go").await;
-    assert_eq!(kept(&world), ["ask"], "the mode that a session begins with is kept");
+    assert_eq!(
+        stored_modes(&world),
+        ["ask"],
+        "the mode that a session begins with is kept"
+    );
     assert!(!world.log().iter().any(|line| line.starts_with("change")));
 }
 
 #[tokio::test]
 async fn the_user_switches_between_and_within_turns_and_unknown_modes_are_reported() {
-    let mut world = world_with(vec![says("one"), says("two")], |_| {});
+    let mut world = world_with(vec![text_reply("one"), text_reply("two")], |_| {});
     world
         .send(Command::SetMode {
             name: "architekt".into(),
@@ -149,9 +156,9 @@ async fn the_user_switches_between_and_within_turns_and_unknown_modes_are_report
 
 #[tokio::test]
 async fn a_mode_can_have_its_own_model_and_the_default_model_returns_after_it() {
-    let other = Scripted::new(vec![says("from the other")]);
+    let other = Scripted::new(vec![text_reply("from the other")]);
     let model = Arc::clone(&other) as Arc<dyn Model>;
-    let mut world = world_with(vec![says("one"), says("three")], |setup| {
+    let mut world = world_with(vec![text_reply("one"), text_reply("three")], |setup| {
         let special = Mode {
             name: "special".into(),
             model: Some("some/other".into()),
@@ -179,18 +186,18 @@ async fn a_mode_can_have_its_own_model_and_the_default_model_returns_after_it() 
     assert!(text.contains("mode `broken` continues with"), "{text}");
     world.send(Command::SetMode { name: "code".into() }).await;
     world.turn("c").await;
-    assert_eq!(world.story().last().unwrap(), "model: three");
+    assert_eq!(world.transcript().last().unwrap(), "model: three");
 }
 
 #[tokio::test]
-async fn a_later_mode_choice_replaces_one_that_came_too_late_for_a_turn() {
-    let mut world = world_with(vec![Answer::Hanging(Vec::new()), says("two")], |_| {});
+async fn a_later_mode_selection_replaces_one_that_was_too_late_for_a_turn() {
+    let mut world = world_with(vec![Answer::Hanging(Vec::new()), text_reply("two")], |_| {});
     world.prompt("a", Delivery::Queue).await;
     world.until(|event| matches!(event, Event::ItemStarted { .. })).await;
     world.send(Command::SetMode { name: "debug".into() }).await;
     world.send(Command::Interrupt).await;
-    world.ending().await;
-    assert_eq!(kept(&world), ["debug"]);
+    world.turn_end().await;
+    assert_eq!(stored_modes(&world), ["debug"]);
     world.send(Command::SetMode { name: "ask".into() }).await;
     world.turn("b").await;
     assert_eq!(systems(&world), ["code", "ask"]);
@@ -200,20 +207,23 @@ async fn a_later_mode_choice_replaces_one_that_came_too_late_for_a_turn() {
 async fn calls_after_a_switch_are_checked_against_the_new_mode() {
     let script = vec![
         calls(&[("1", "switch", r#"{"mode":"ask"}"#), ("2", "change", r#"{"text":"c"}"#)]),
-        says("bye"),
+        text_reply("bye"),
     ];
-    let mut world = world_with(script, switching);
-    assert_eq!(answered(&mut world, Reply::once()).await, TurnEnd::Completed);
-    assert_eq!(kept(&world), ["ask"]);
+    let mut world = world_with(script, with_switch_tool);
+    assert_eq!(
+        turn_end_after_answer(&mut world, Reply::once()).await,
+        TurnEnd::Completed
+    );
+    assert_eq!(stored_modes(&world), ["ask"]);
     let refused = "Error (2): Not allowed: the mode `ask` does not include changing files.".to_string();
-    assert!(world.story().contains(&refused), "{:?}", world.story());
+    assert!(world.transcript().contains(&refused), "{:?}", world.transcript());
 }
 
 /// Delegates to another mode.
 struct Handing;
 
 impl Tool for Handing {
-    const NAME: &'static str = "handing";
+    const NAME: &'static str = "delegating";
     const EFFECT: ToolEffect = ToolEffect::Delegating;
     type Input = To;
 
@@ -228,7 +238,7 @@ impl Tool for Handing {
     }
 
     async fn run(&self, _: To, _: CallContext) -> Result<Output, tool::Error> {
-        Ok(Output::text("handed on"))
+        Ok(Output::text("delegated"))
     }
 }
 
@@ -262,18 +272,21 @@ async fn a_subtask_in_a_mode_with_more_permissions_needs_an_approval() {
     for (mode, to, free) in cases {
         let from = mode.name.clone();
         let input = format!(r#"{{"mode":"{to}"}}"#);
-        let mut world = world_with(vec![calls(&[("1", "handing", &input)]), says("done")], |setup| {
-            let mut mode = mode;
-            if !mode.includes(policy::ToolGroup::Modes) {
-                mode.groups.push(policy::ToolGroup::Modes);
-            }
-            setup.config.tools = setup.config.tools.clone().with(Handing);
-            setup.config.modes.add(vec![narrow(), prose()]);
-            setup.mode = mode;
-        });
+        let mut world = world_with(
+            vec![calls(&[("1", "delegating", &input)]), text_reply("done")],
+            |setup| {
+                let mut mode = mode;
+                if !mode.includes(policy::ToolGroup::Modes) {
+                    mode.groups.push(policy::ToolGroup::Modes);
+                }
+                setup.config.tools = setup.config.tools.clone().with(Handing);
+                setup.config.modes.add(vec![narrow(), prose()]);
+                setup.mode = mode;
+            },
+        );
         world.turn("go").await;
-        let handed = world.story().contains(&"Ok (1): handed on".to_string());
-        assert_eq!(handed, free, "{from} to `{to}`: {:?}", world.story());
+        let delegated = world.transcript().contains(&"Ok (1): delegated".to_string());
+        assert_eq!(delegated, free, "{from} to `{to}`: {:?}", world.transcript());
     }
 }
 
@@ -282,9 +295,9 @@ async fn the_system_prompt_is_rendered_when_the_mode_changes_and_not_for_each_re
     let script = vec![
         calls(&[("1", "look", r#"{"text":"a"}"#)]),
         calls(&[("2", "look", r#"{"text":"b"}"#)]),
-        says("done"),
-        says("done again"),
-        says("and again"),
+        text_reply("done"),
+        text_reply("done again"),
+        text_reply("and again"),
     ];
     let rendered = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&rendered);
@@ -300,7 +313,7 @@ async fn the_system_prompt_is_rendered_when_the_mode_changes_and_not_for_each_re
         });
     });
     world.turn("look twice").await;
-    let (_, events) = world.turn("once more").await;
+    let (_, events) = world.turn("again").await;
     assert_eq!(*rendered.lock().unwrap(), ["code"]);
     drop(events);
     world.send(Command::SetMode { name: "ask".into() }).await;

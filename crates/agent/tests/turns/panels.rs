@@ -1,6 +1,6 @@
 //! Panels and elided conversations.
 
-use crate::fixture::{World, calls, says, tell, world_with};
+use crate::fixture::{World, calls, message_lines, text_reply, world_with};
 use agent::{AutoCompaction, CompactionSettings};
 use futures::future::{BoxFuture, FutureExt as _};
 use model::{Chunk, Message, Request, Stop, Usage};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 /// A panel with a given text that counts its snapshots.
 struct Board {
-    says: Mutex<String>,
+    text: Mutex<String>,
     looks: AtomicUsize,
     volatility: Volatility,
 }
@@ -19,7 +19,7 @@ struct Board {
 impl Board {
     fn new(text: &str) -> Arc<Self> {
         Arc::new(Board {
-            says: Mutex::new(text.into()),
+            text: Mutex::new(text.into()),
             looks: AtomicUsize::new(0),
             volatility: Volatility::Live,
         })
@@ -37,7 +37,7 @@ impl Panel for Board {
 
     fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
         let look = self.looks.fetch_add(1, Ordering::Relaxed);
-        let text = self.says.lock().unwrap().replace("{look}", &look.to_string());
+        let text = self.text.lock().unwrap().replace("{look}", &look.to_string());
         async move { Some(text) }.boxed()
     }
 }
@@ -52,11 +52,17 @@ impl PanelSource for Only {
 
 fn requests(world: &World) -> Vec<Vec<String>> {
     let requests = world.model.requests.lock().unwrap();
-    let lines = |request: &Request| request.messages.iter().flat_map(|message| tell(message)).collect();
+    let lines = |request: &Request| {
+        request
+            .messages
+            .iter()
+            .flat_map(|message| message_lines(message))
+            .collect()
+    };
     requests.iter().map(lines).collect()
 }
 
-fn each_extends_the_one_before(requests: &[Vec<String>]) {
+fn check_each_extends_the_previous(requests: &[Vec<String>]) {
     for (earlier, later) in requests.iter().zip(&requests[1..]) {
         assert_eq!(later[..earlier.len()], earlier[..], "{requests:#?}");
     }
@@ -65,14 +71,14 @@ fn each_extends_the_one_before(requests: &[Vec<String>]) {
 #[tokio::test]
 async fn a_panel_comes_first_and_its_changes_are_appended() {
     let board = Board::new("state {look}");
-    let shelf = Arc::new(Only(Arc::clone(&board)));
+    let source = Arc::new(Only(Arc::clone(&board)));
     let script = vec![
         calls(&[("1", "look", r#"{"text":"a"}"#)]),
         calls(&[("2", "change", r#"{"text":"b"}"#)]),
-        says("done"),
-        says("done again"),
+        text_reply("done"),
+        text_reply("done again"),
     ];
-    let mut world = world_with(script, |setup| setup.config.panels = shelf);
+    let mut world = world_with(script, |setup| setup.config.panels = source);
     world.gate.add_permits(10);
     let (ending, _) = world.turn("go").await;
     assert_eq!(ending, TurnEnd::Completed);
@@ -86,24 +92,24 @@ async fn a_panel_comes_first_and_its_changes_are_appended() {
     let last = seen.last().unwrap();
     assert!(last[last.len() - 2].contains("state 2"), "{last:#?}");
     assert_eq!(last.last().unwrap(), "user: and on");
-    each_extends_the_one_before(&seen);
+    check_each_extends_the_previous(&seen);
 }
 
 #[tokio::test]
 async fn a_panel_that_does_not_change_is_shown_once() {
-    let shelf = Arc::new(Only(Board::new("the same")));
+    let source = Arc::new(Only(Board::new("the same")));
     let script = vec![
         calls(&[("1", "change", r#"{"text":"a"}"#)]),
         calls(&[("2", "change", r#"{"text":"b"}"#)]),
-        says("done"),
-        says("done"),
+        text_reply("done"),
+        text_reply("done"),
     ];
-    let mut world = world_with(script, |setup| setup.config.panels = shelf);
+    let mut world = world_with(script, |setup| setup.config.panels = source);
     world.gate.add_permits(10);
     world.turn("go").await;
-    world.turn("go on").await;
+    world.turn("continue").await;
     let seen = requests(&world);
-    each_extends_the_one_before(&seen);
+    check_each_extends_the_previous(&seen);
     let shown = seen
         .last()
         .unwrap()
@@ -117,14 +123,14 @@ static NOW: AtomicU64 = AtomicU64::new(1_000);
 
 #[tokio::test]
 async fn after_the_cache_expires_all_panels_come_first_again() {
-    let shelf = Arc::new(Only(Board::new("state {look}")));
+    let source = Arc::new(Only(Board::new("state {look}")));
     let script = vec![
         calls(&[("1", "change", r#"{"text":"a"}"#)]),
-        says("done"),
-        says("done again"),
+        text_reply("done"),
+        text_reply("done again"),
     ];
     let mut world = world_with(script, |setup| {
-        setup.config.panels = shelf;
+        setup.config.panels = source;
         setup.config.clock = || Time(NOW.load(Ordering::Relaxed));
     });
     world.gate.add_permits(10);
@@ -143,7 +149,7 @@ async fn after_the_cache_expires_all_panels_come_first_again() {
 }
 
 /// Long turns.
-fn past(turns: usize, words: usize) -> Vec<Arc<Item>> {
+fn long_turns(turns: usize, words: usize) -> Vec<Arc<Item>> {
     let mut items: Vec<Arc<Item>> = Vec::new();
     for turn in 0..turns * 2 {
         let text = format!("{turn}: {}", "word ".repeat(words));
@@ -169,15 +175,15 @@ fn past(turns: usize, words: usize) -> Vec<Arc<Item>> {
 
 #[tokio::test]
 async fn a_conversation_that_is_too_long_is_elided_if_compaction_is_off() {
-    let script = vec![says("fine"), says("fine again")];
+    let script = vec![text_reply("fine"), text_reply("fine again")];
     let mut world = world_with(script, |setup| {
-        setup.items = past(60, 1_000);
+        setup.items = long_turns(60, 1_000);
         setup.config.compaction = CompactionSettings {
             automatic: AutoCompaction::Off,
             ..CompactionSettings::default()
         };
     });
-    let (ending, events) = world.turn("go on").await;
+    let (ending, events) = world.turn("continue").await;
     assert_eq!(ending, TurnEnd::Completed);
     let lines = events
         .iter()
@@ -187,8 +193,8 @@ async fn a_conversation_that_is_too_long_is_elided_if_compaction_is_off() {
     let seen = requests(&world);
     let words: usize = seen[0].iter().map(|line| line.split_whitespace().count()).sum();
     assert!((40_000..85_000).contains(&words), "{words}");
-    assert_eq!(seen[0].last().unwrap(), "user: go on");
-    each_extends_the_one_before(&seen);
+    assert_eq!(seen[0].last().unwrap(), "user: continue");
+    check_each_extends_the_previous(&seen);
     assert_eq!(
         world.items().iter().filter(|item| item.message().is_some()).count(),
         124
@@ -210,11 +216,11 @@ async fn estimates_are_corrected_by_the_reported_usage() {
         ])
     };
     // The window has 100,000 tokens. 30,000 words are estimated as 30,000 tokens; the provider counts 60,000.
-    let script = vec![big(60_000), says("notes"), says("fine"), says("fine")];
+    let script = vec![big(60_000), text_reply("notes"), text_reply("fine"), text_reply("fine")];
     let mut world = world_with(script, |setup| {
-        setup.items = past(15, 1_000);
+        setup.items = long_turns(15, 1_000);
     });
-    world.turn("go on").await;
+    world.turn("continue").await;
     let (_, events) = world.turn(&"word ".repeat(16_000)).await;
     let summed_up = events.iter().any(|event| {
         matches!(event, Event::Notice { text, .. } if text.starts_with("summar") || text.starts_with("shortened"))

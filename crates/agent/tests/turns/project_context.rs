@@ -1,6 +1,6 @@
 //! Rules, facts and commands are appended when they are new; sent messages never change.
 
-use crate::fixture::{calls, says, world_with};
+use crate::fixture::{calls, text_reply, world_with};
 use prompt::{
     CommandLookup, CommandOwner, DeliveredNotes, Fact, FactDelivery, ProjectContext, RulesFile, SlashCommand,
     SlashCommandKind, UnknownPrompt,
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 /// Rules and a date that can change.
 #[derive(Default)]
-struct Place {
+struct TestContext {
     always: Mutex<String>,
     nested: Mutex<String>,
     day: Mutex<String>,
@@ -28,7 +28,7 @@ fn rules(path: &str, text: &Mutex<String>) -> RulesFile {
     }
 }
 
-impl ProjectContext for Place {
+impl ProjectContext for TestContext {
     fn changed_rules(&self, _: &str, known: &DeliveredNotes) -> Vec<String> {
         let began = RulesFile {
             path: "AGENTS.md".into(),
@@ -85,17 +85,17 @@ impl ProjectContext for Place {
     }
 }
 
-fn place() -> Arc<Place> {
-    let place = Place::default();
-    set(&place.always, "be good");
-    set(&place.nested, "deep");
-    set(&place.day, "1");
-    Arc::new(place)
+fn context() -> Arc<TestContext> {
+    let context = TestContext::default();
+    set(&context.always, "be good");
+    set(&context.nested, "deep");
+    set(&context.day, "1");
+    Arc::new(context)
 }
 
-fn notices(events: &[Event], wanted: NoticeLevel) -> Vec<&str> {
+fn notices(events: &[Event], expected: NoticeLevel) -> Vec<&str> {
     let notices = events.iter().filter_map(|event| match event {
-        Event::Notice { level, text } if *level == wanted => Some(text.as_str()),
+        Event::Notice { level, text } if *level == expected => Some(text.as_str()),
         _ => None,
     });
     notices.collect()
@@ -103,22 +103,22 @@ fn notices(events: &[Event], wanted: NoticeLevel) -> Vec<&str> {
 
 #[tokio::test]
 async fn new_rules_and_facts_are_appended_and_every_request_extends_the_previous_one() {
-    let place = place();
+    let context = context();
     let script = vec![
         calls(&[("1", "look", r#"{"text":"a"}"#), ("2", "look", r#"{"text":"b"}"#)]),
-        says("one"),
-        says("two"),
-        says("three"),
+        text_reply("one"),
+        text_reply("two"),
+        text_reply("three"),
     ];
-    let around = Arc::clone(&place);
-    let mut world = world_with(script, |setup| setup.config.project_context = around);
+    let project_context = Arc::clone(&context);
+    let mut world = world_with(script, |setup| setup.config.project_context = project_context);
     world.turn("first").await;
     world.turn("second").await;
-    set(&place.always, "be better");
-    set(&place.day, "2");
+    set(&context.always, "be better");
+    set(&context.day, "2");
     world.turn("third").await;
     assert_eq!(
-        world.story(),
+        world.transcript(),
         [
             "user: first",
             "user: <environment>\nDate: 1\n</environment>",
@@ -144,18 +144,18 @@ async fn new_rules_and_facts_are_appended_and_every_request_extends_the_previous
 
 #[tokio::test]
 async fn notes_hidden_by_a_summary_are_repeated() {
-    let place = place();
-    set(&place.always, "be better");
+    let context = context();
+    set(&context.always, "be better");
     let notes = "The user asked for something and it was done. ".repeat(3);
     let script = vec![
-        says(&"words ".repeat(2_000)),
-        says("two"),
-        says(&notes),
-        says(&notes),
-        says("three"),
+        text_reply(&"words ".repeat(2_000)),
+        text_reply("two"),
+        text_reply(&notes),
+        text_reply(&notes),
+        text_reply("three"),
     ];
-    let around = Arc::clone(&place);
-    let mut world = world_with(script, |setup| setup.config.project_context = around);
+    let project_context = Arc::clone(&context);
+    let mut world = world_with(script, |setup| setup.config.project_context = project_context);
     world.turn("first").await;
     world.turn("second").await;
     world.send(Command::Compact { instructions: None }).await;
@@ -167,8 +167,8 @@ async fn notes_hidden_by_a_summary_are_repeated() {
 
 #[tokio::test]
 async fn a_command_is_appended_to_the_prompt_and_selects_a_mode_only_if_the_user_owns_it() {
-    let script = vec![says("one"), says("two"), says("three")];
-    let mut world = world_with(script, |setup| setup.config.project_context = place());
+    let script = vec![text_reply("one"), text_reply("two"), text_reply("three")];
+    let mut world = world_with(script, |setup| setup.config.project_context = context());
     let (_, events) = world.turn("/theirs now").await;
     assert!(notices(&events, NoticeLevel::Info)[0].contains("cannot select a mode"));
     let (_, events) = world.turn("/mine it").await;
@@ -177,20 +177,20 @@ async fn a_command_is_appended_to_the_prompt_and_selects_a_mode_only_if_the_user
         ["/mine continues with script/one: no model none"]
     );
     world.turn("/tmp is full").await;
-    let story = world.story();
+    let transcript = world.transcript();
     assert!(
-        story.contains(&"user: <command name=\"theirs\">\nDo it\n\nArguments: now\n</command>".to_owned()),
-        "{story:#?}"
+        transcript.contains(&"user: <command name=\"theirs\">\nDo it\n\nArguments: now\n</command>".to_owned()),
+        "{transcript:#?}"
     );
     assert!(
-        story.contains(&"user: <command name=\"mine\">\nDo it, see @rule:style\n</command>".to_owned()),
-        "{story:#?}"
+        transcript.contains(&"user: <command name=\"mine\">\nDo it, see @rule:style\n</command>".to_owned()),
+        "{transcript:#?}"
     );
     assert!(
-        story
+        transcript
             .iter()
             .any(|line| line.contains("<context>") && line.contains("Be brief.")),
-        "{story:#?}"
+        "{transcript:#?}"
     );
     let requests = world.model.requests.lock().unwrap();
     let modes: Vec<&str> = requests.iter().map(|request| request.system[1].as_ref()).collect();
@@ -199,7 +199,7 @@ async fn a_command_is_appended_to_the_prompt_and_selects_a_mode_only_if_the_user
 
 #[tokio::test]
 async fn an_unknown_command_is_not_sent() {
-    let mut world = world_with(Vec::new(), |setup| setup.config.project_context = place());
+    let mut world = world_with(Vec::new(), |setup| setup.config.project_context = context());
     let (ending, _) = world.turn("/mien it").await;
     let TurnEnd::Failed { error, hint } = ending else {
         panic!("{ending:?}")
@@ -211,7 +211,9 @@ async fn an_unknown_command_is_not_sent() {
 
 #[tokio::test]
 async fn piped_input_and_attachments_contain_no_mentions() {
-    let mut world = world_with(vec![says("one")], |setup| setup.config.project_context = place());
+    let mut world = world_with(vec![text_reply("one")], |setup| {
+        setup.config.project_context = context()
+    });
     let (_, events) = world.turn("look\n\n<stdin>\n@rule:nothing\n</stdin>").await;
     assert_eq!(notices(&events, NoticeLevel::Warning), Vec::<&str>::new());
 }

@@ -1,6 +1,6 @@
-//! The way of a prompt into the conversation: queue, hooks, mentions, titles.
+//! Submission of prompts: queue, hooks, mentions, titles.
 
-use crate::fixture::{Answer, Scripted, World, says, world_with};
+use crate::fixture::{Answer, Scripted, World, text_reply, world_with};
 use crate::memory_store::Memory;
 use agent::{Approvals, SessionSetup};
 use futures::future::{BoxFuture, FutureExt};
@@ -60,21 +60,21 @@ struct Guard {
 }
 
 impl Hooks for Guard {
-    fn is_registered(&self, moment: HookKind) -> bool {
-        matches!(moment, HookKind::UserPromptSubmit | HookKind::SessionStart)
+    fn is_registered(&self, kind: HookKind) -> bool {
+        matches!(kind, HookKind::UserPromptSubmit | HookKind::SessionStart)
     }
 
-    fn call(&self, _: SessionId, happening: HookEvent) -> BoxFuture<'static, HookOutcome> {
+    fn call(&self, _: SessionId, event: HookEvent) -> BoxFuture<'static, HookOutcome> {
         let mut reaction = HookOutcome::default();
-        match happening {
+        match event {
             HookEvent::SessionStart { .. } => reaction.context = Some("the weather is fine".into()),
             HookEvent::UserPromptSubmit { prompt } if prompt.contains("secret") => {
                 reaction.ruling = Ruling::Deny("no secrets".into());
             }
             _ => {
-                let left = self.silent.load(Ordering::SeqCst);
-                self.silent.store(left.saturating_sub(1), Ordering::SeqCst);
-                if left > 0 {
+                let remaining = self.silent.load(Ordering::SeqCst);
+                self.silent.store(remaining.saturating_sub(1), Ordering::SeqCst);
+                if remaining > 0 {
                     return std::future::pending().boxed();
                 }
             }
@@ -85,7 +85,7 @@ impl Hooks for Guard {
 
 type Read = Arc<Mutex<Vec<String>>>;
 
-fn reading(answers: Vec<Answer>, adjust: impl FnOnce(&mut SessionSetup)) -> (World, Read) {
+fn with_read_tool(answers: Vec<Answer>, adjust: impl FnOnce(&mut SessionSetup)) -> (World, Read) {
     let read = Read::default();
     let reader = Reader(Arc::clone(&read));
     let world = world_with(answers, |setup| {
@@ -95,7 +95,7 @@ fn reading(answers: Vec<Answer>, adjust: impl FnOnce(&mut SessionSetup)) -> (Wor
     (world, read)
 }
 
-fn guarded(silent: usize) -> Arc<dyn Hooks> {
+fn guard_hooks(silent: usize) -> Arc<dyn Hooks> {
     let silent = AtomicUsize::new(silent);
     Arc::new(Guard { silent })
 }
@@ -110,10 +110,10 @@ fn notices(events: &[Event]) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_blocked_prompt_resolves_no_mentions_and_sets_no_title() {
-    let small = Scripted::new(vec![says("A title")]);
+    let small = Scripted::new(vec![text_reply("A title")]);
     let asked = Arc::clone(&small);
-    let (mut world, read) = reading(vec![says("done")], |setup| {
-        setup.config.hooks = guarded(0);
+    let (mut world, read) = with_read_tool(vec![text_reply("done")], |setup| {
+        setup.config.hooks = guard_hooks(0);
         setup.title = None;
         setup.config.small_model = Some(small as Arc<dyn Model>);
     });
@@ -122,13 +122,10 @@ async fn a_blocked_prompt_resolves_no_mentions_and_sets_no_title() {
     assert_eq!(*read.lock().unwrap(), Vec::<String>::new());
     assert_eq!(*world.store.titles.lock().unwrap(), Vec::<String>::new());
     assert!(world.items().is_empty());
-    assert_eq!(world.turn("say what is in @a.txt").await.0, TurnEnd::Completed);
+    assert_eq!(world.turn("summarise @a.txt").await.0, TurnEnd::Completed);
     world.send(Command::Close).await;
     while world.handle.events.recv().await.is_some() {}
-    assert_eq!(
-        *world.store.titles.lock().unwrap(),
-        ["say what is in @a.txt", "A title"]
-    );
+    assert_eq!(*world.store.titles.lock().unwrap(), ["summarise @a.txt", "A title"]);
     let requests = asked.requests.lock().unwrap();
     assert!(
         requests
@@ -139,24 +136,24 @@ async fn a_blocked_prompt_resolves_no_mentions_and_sets_no_title() {
 
 #[tokio::test]
 async fn a_prompt_interrupted_in_a_hook_is_returned_and_the_hook_context_is_kept() {
-    let (mut world, _) = reading(vec![says("done")], |setup| setup.config.hooks = guarded(1));
+    let (mut world, _) = with_read_tool(vec![text_reply("done")], |setup| setup.config.hooks = guard_hooks(1));
     world.prompt("one", Delivery::Queue).await;
     world.until(|event| matches!(event, Event::TurnStarted)).await;
     world.send(Command::Interrupt).await;
-    let (ending, events) = world.ending().await;
+    let (ending, events) = world.turn_end().await;
     assert_eq!(ending, TurnEnd::Interrupted);
     assert_eq!(notices(&events), ["not sent, because the turn was interrupted: one"]);
     assert_eq!(world.turn("two").await.0, TurnEnd::Completed);
     assert_eq!(
-        world.story(),
+        world.transcript(),
         ["user: two", "user: <hook>\nthe weather is fine\n</hook>", "model: done"]
     );
 }
 
 #[tokio::test]
 async fn a_queued_prompt_is_stored_until_it_is_appended_or_returned() {
-    let script = vec![Answer::Hanging(Vec::new()), says("done")];
-    let (mut world, _) = reading(script, |_| {});
+    let script = vec![Answer::Hanging(Vec::new()), text_reply("done")];
+    let (mut world, _) = with_read_tool(script, |_| {});
     let kept = |world: &World| -> Vec<String> {
         let waiting = world.store.waiting.lock().unwrap();
         waiting.iter().map(|prompt| prompt.message.text()).collect()
@@ -175,13 +172,13 @@ async fn a_queued_prompt_is_stored_until_it_is_appended_or_returned() {
     assert_eq!(kept(&world), ["one", "two", "held"]);
     world.send(Command::HoldPrompts { messages: Vec::new() }).await;
     world.send(Command::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
     assert_eq!(kept(&world), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn prompts_queued_when_hew_was_killed_join_the_next_turn() {
-    let (mut world, _) = reading(vec![says("done")], |setup| {
+    let (mut world, _) = with_read_tool(vec![text_reply("done")], |setup| {
         let waiting = ["first", "second"].map(|text| QueuedPrompt {
             id: QueuedPromptId::new(),
             message: Message::user(text),
@@ -193,14 +190,14 @@ async fn prompts_queued_when_hew_was_killed_join_the_next_turn() {
     let reported = notices(&events);
     assert!(reported.len() == 2 && reported[0].ends_with(": first"), "{reported:?}");
     assert_eq!(
-        world.story(),
+        world.transcript(),
         ["user: first", "user: second", "user: third", "model: done"]
     );
 }
 
 #[tokio::test]
 async fn a_timeout_during_a_mention_lookup_returns_the_prompt_once() {
-    let (mut world, _) = reading(Vec::new(), |setup| {
+    let (mut world, _) = with_read_tool(Vec::new(), |setup| {
         setup.config.limits.time = Some(Duration::from_millis(5))
     });
     let (ending, events) = world.turn("see @hang").await;
@@ -219,20 +216,23 @@ async fn a_timeout_during_a_mention_lookup_returns_the_prompt_once() {
 
 #[tokio::test]
 async fn only_the_blocked_one_of_several_prompts_is_left_out() {
-    let script = vec![Answer::Hanging(Vec::new()), says("done")];
-    let (mut world, _) = reading(script, |setup| setup.config.hooks = guarded(0));
+    let script = vec![Answer::Hanging(Vec::new()), text_reply("done")];
+    let (mut world, _) = with_read_tool(script, |setup| setup.config.hooks = guard_hooks(0));
     world.prompt("zero", Delivery::Queue).await;
     world.until(|event| matches!(event, Event::ItemStarted { .. })).await;
     for text in ["secret", "one @a.txt", "two"] {
         world.prompt(text, Delivery::Steer).await;
     }
     world.prompt("three", Delivery::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
-    let (ending, events) = world.ending().await;
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
+    let (ending, events) = world.turn_end().await;
     assert_eq!(ending, TurnEnd::Completed);
     assert_eq!(notices(&events), ["a hook blocked your prompt: no secrets"]);
-    let story = world.story();
-    let prompts: Vec<&str> = story.iter().filter_map(|line| line.strip_prefix("user: ")).collect();
+    let transcript = world.transcript();
+    let prompts: Vec<&str> = transcript
+        .iter()
+        .filter_map(|line| line.strip_prefix("user: "))
+        .collect();
     let prompts: Vec<&str> = prompts.into_iter().filter(|text| !text.starts_with('<')).collect();
     assert_eq!(prompts, ["zero", "one @a.txt", "two", "three"]);
 }
@@ -248,7 +248,7 @@ async fn a_possible_mention_is_read_only_if_no_approval_is_needed() {
         ("at @src/a.rs it fails", Approvals::Deny, &["src/a.rs"]),
     ];
     for (text, approvals, expected) in cases {
-        let (mut world, read) = reading(vec![says("done")], |setup| setup.config.approvals = approvals);
+        let (mut world, read) = with_read_tool(vec![text_reply("done")], |setup| setup.config.approvals = approvals);
         assert_eq!(world.turn(text).await.0, TurnEnd::Completed);
         assert_eq!(*read.lock().unwrap(), expected, "{text}");
     }
@@ -256,7 +256,7 @@ async fn a_possible_mention_is_read_only_if_no_approval_is_needed() {
 
 #[tokio::test]
 async fn a_crash_in_a_mention_lookup_does_not_end_the_session() {
-    let (mut world, _) = reading(vec![says("done")], |_| {});
+    let (mut world, _) = with_read_tool(vec![text_reply("done")], |_| {});
     let (ending, events) = world.turn("see @panic and @panic-early").await;
     assert_eq!(ending, TurnEnd::Completed);
     let crashed = |name: &str| format!("not included: @{name}: `read_file` crashed; this is a bug in hew");
@@ -278,7 +278,7 @@ async fn a_todo_list_is_stored_even_if_the_turn_is_interrupted_while_its_result_
         tokio::task::yield_now().await;
     }
     gate.add_permits(1);
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
     let log = world.log();
     assert!(log.contains(&"append todos".to_string()), "{log:?}");
 }

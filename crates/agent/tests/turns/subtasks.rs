@@ -10,16 +10,16 @@ use session::{
 };
 use std::sync::Arc;
 
-fn hand(text: &str) -> Answer {
-    calls(&[("1", "hand", &format!(r#"{{"text":"{text}"}}"#))])
+fn delegate(text: &str) -> Answer {
+    calls(&[("1", "delegate", &format!(r#"{{"text":"{text}"}}"#))])
 }
 
 /// The items of the only subtask as readable lines.
-fn child_story(world: &World) -> Vec<String> {
+fn child_transcript(world: &World) -> Vec<String> {
     let subtasks = world.store.subtasks.lock().unwrap();
     let (_, items) = subtasks.values().next().unwrap();
     let messages: Vec<_> = items.iter().filter_map(|item| item.message().cloned()).collect();
-    messages.iter().flat_map(|message| tell(message)).collect()
+    messages.iter().flat_map(|message| message_lines(message)).collect()
 }
 
 fn child(world: &World) -> SessionId {
@@ -27,7 +27,7 @@ fn child(world: &World) -> SessionId {
 }
 
 /// Whether all leases of subtasks are released.
-fn all_given_back(world: &World) -> bool {
+fn all_leases_released(world: &World) -> bool {
     world.store.taken.lock().unwrap().is_empty()
 }
 
@@ -41,25 +41,25 @@ fn below(event: &Event) -> Option<&Event> {
 #[tokio::test]
 async fn a_subtask_runs_in_its_own_session_and_its_answer_is_the_result() {
     let script = vec![
-        hand("do it"),
+        delegate("do it"),
         calls(&[("1", "change", r#"{"text":"x"}"#)]),
-        says("it is done"),
-        says("all done"),
+        text_reply("it is done"),
+        text_reply("all done"),
     ];
     let mut world = world(script);
     let (ending, events) = world.turn("go").await;
     assert_eq!(ending, TurnEnd::Completed);
     assert_eq!(
-        world.story(),
+        world.transcript(),
         [
             "user: go",
-            "model calls hand (1)",
+            "model calls delegate (1)",
             "Ok (1): it is done",
             "model: all done"
         ]
     );
     assert_eq!(
-        child_story(&world),
+        child_transcript(&world),
         [
             "user: do it",
             "model calls change (1)",
@@ -70,7 +70,7 @@ async fn a_subtask_runs_in_its_own_session_and_its_answer_is_the_result() {
     let subtasks = world.store.subtasks.lock().unwrap().clone();
     let (new, _) = subtasks.values().next().unwrap();
     assert_eq!(new.parent.as_ref().map(|parent| parent.call.as_str()), Some("1"));
-    assert!(all_given_back(&world));
+    assert!(all_leases_released(&world));
     // Each request is counted once, in the totals and in the ledger.
     let mut usage = Usage::default();
     let mut ids = Vec::new();
@@ -112,14 +112,14 @@ async fn delegating_calls_run_in_parallel_but_not_with_others() {
     let script = vec![
         calls(&[
             ("1", "look", r#"{"text":"a"}"#),
-            ("2", "hand", r#"{"text":"scout:one"}"#),
-            ("3", "hand", r#"{"text":"scout:two"}"#),
+            ("2", "delegate", r#"{"text":"scout:one"}"#),
+            ("3", "delegate", r#"{"text":"scout:two"}"#),
             ("4", "change", r#"{"text":"b"}"#),
         ]),
-        says("done"),
+        text_reply("done"),
     ];
     let wait = || calls(&[("9", "look", r#"{"text":"wait"}"#)]);
-    let small = Scripted::new(vec![wait(), wait(), says("r"), says("r")]);
+    let small = Scripted::new(vec![wait(), wait(), text_reply("r"), text_reply("r")]);
     let mut world = world_with(script, |setup| {
         setup.config.small_model = Some(Arc::clone(&small) as Arc<dyn Model>)
     });
@@ -130,14 +130,14 @@ async fn delegating_calls_run_in_parallel_but_not_with_others() {
     }
     assert!(!world.log().contains(&"change b begins".to_string()));
     world.gate.add_permits(2);
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert!(world.log().contains(&"change b ends".to_string()));
 }
 
 #[tokio::test]
 async fn a_small_model_subtask_has_only_read_only_tools() {
-    let small = Scripted::new(vec![says("src/a.rs:1-2")]);
-    let mut world = world_with(vec![hand("scout:where is it"), says("ok")], |setup| {
+    let small = Scripted::new(vec![text_reply("src/a.rs:1-2")]);
+    let mut world = world_with(vec![delegate("scout:find it"), text_reply("ok")], |setup| {
         setup.config.small_model = Some(Arc::clone(&small) as Arc<dyn Model>);
     });
     world.turn("go").await;
@@ -150,13 +150,13 @@ async fn a_small_model_subtask_has_only_read_only_tools() {
 #[tokio::test]
 async fn an_interrupted_subtask_is_complete_and_can_be_resumed() {
     let script = vec![
-        hand("do it"),
+        delegate("do it"),
         Answer::Hanging(vec![Chunk::Text("half".into())]),
-        calls(&[("2", "hand", r#"{"text":"resume:"}"#)]),
-        says("the rest"),
-        says("all done"),
-        calls(&[("3", "hand", r#"{"text":"resume:"}"#)]),
-        says("again"),
+        calls(&[("2", "delegate", r#"{"text":"resume:"}"#)]),
+        text_reply("the rest"),
+        text_reply("all done"),
+        calls(&[("3", "delegate", r#"{"text":"resume:"}"#)]),
+        text_reply("again"),
     ];
     let mut world = world(script);
     world.prompt("go", Delivery::Queue).await;
@@ -164,25 +164,28 @@ async fn an_interrupted_subtask_is_complete_and_can_be_resumed() {
         .until(|event| matches!(below(event), Some(Event::ItemDelta { .. })))
         .await;
     world.send(Command::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
-    assert_eq!(child_story(&world), ["user: do it", "model: half"]);
-    assert!(all_given_back(&world));
-    let story = world.story();
-    assert!(story[2].contains(&child(&world).to_string()), "{story:?}");
-    assert_eq!(world.turn("go on").await.0, TurnEnd::Completed);
-    assert_eq!(child_story(&world), ["user: do it", "model: half", "model: the rest"]);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
+    assert_eq!(child_transcript(&world), ["user: do it", "model: half"]);
+    assert!(all_leases_released(&world));
+    let transcript = world.transcript();
+    assert!(transcript[2].contains(&child(&world).to_string()), "{transcript:?}");
+    assert_eq!(world.turn("continue").await.0, TurnEnd::Completed);
+    assert_eq!(
+        child_transcript(&world),
+        ["user: do it", "model: half", "model: the rest"]
+    );
     assert_eq!(world.store.subtasks.lock().unwrap().len(), 1);
     // A completed subtask returns its answer again without a request.
     world.turn("and?").await;
-    assert!(world.story().contains(&"Ok (3): the rest".to_string()));
+    assert!(world.transcript().contains(&"Ok (3): the rest".to_string()));
 }
 
 #[tokio::test]
-async fn a_subtask_can_be_interrupted_alone() {
+async fn a_subtask_can_be_interrupted_without_its_parent() {
     let script = vec![
-        hand("do it"),
+        delegate("do it"),
         Answer::Hanging(vec![Chunk::Text("half".into())]),
-        says("ok"),
+        text_reply("ok"),
     ];
     let mut world = world(script);
     world.prompt("go", Delivery::Queue).await;
@@ -192,13 +195,13 @@ async fn a_subtask_can_be_interrupted_alone() {
     let session = child(&world);
     let command = Box::new(Command::Interrupt);
     world.send(Command::Subtask { session, command }).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
-    let story = world.story();
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
+    let transcript = world.transcript();
     assert!(
-        story[2].starts_with("Error (1): The subtask did not finish: it was stopped."),
-        "{story:?}"
+        transcript[2].starts_with("Error (1): The subtask did not finish: it was stopped."),
+        "{transcript:?}"
     );
-    assert!(story[2].ends_with("Its last text: half"), "{story:?}");
+    assert!(transcript[2].ends_with("Its last text: half"), "{transcript:?}");
     let command = Box::new(Command::Interrupt);
     world.send(Command::Subtask { session, command }).await;
     world
@@ -209,10 +212,10 @@ async fn a_subtask_can_be_interrupted_alone() {
 #[tokio::test]
 async fn a_subtask_can_be_steered_and_its_questions_reach_the_user() {
     let script = vec![
-        hand("do it"),
+        delegate("do it"),
         calls(&[("1", "look", r#"{"text":"outside"}"#)]),
-        says("seen"),
-        says("ok"),
+        text_reply("seen"),
+        text_reply("ok"),
     ];
     let mut world = world_with(script, |setup| setup.config.approvals = Approvals::Ask);
     world.prompt("go", Delivery::Queue).await;
@@ -239,9 +242,9 @@ async fn a_subtask_can_be_steered_and_its_questions_reach_the_user() {
         answer: Reply::once(),
     };
     world.send(send(answer)).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     assert_eq!(
-        child_story(&world),
+        child_transcript(&world),
         [
             "user: do it",
             "model calls look (1)",
@@ -259,44 +262,62 @@ async fn subtasks_have_a_maximum_depth_and_need_an_existing_mode() {
             setup.config.subtask_limits = SubtaskLimits { depth, parallel: 1 };
         }
     };
-    let mut world = world_with(vec![hand("do it"), says("ok")], depth(0));
+    let mut world = world_with(vec![delegate("do it"), text_reply("ok")], depth(0));
     world.turn("go").await;
-    assert!(world.story()[2].contains("do the work yourself"), "{:?}", world.story());
-    let mut world = world_with(vec![hand("do it"), says("done"), says("ok")], depth(1));
+    assert!(
+        world.transcript()[2].contains("do the work yourself"),
+        "{:?}",
+        world.transcript()
+    );
+    let mut world = world_with(vec![delegate("do it"), text_reply("done"), text_reply("ok")], depth(1));
     world.turn("go").await;
-    let offered = |request: &model::Request| request.tools.iter().any(|tool| tool.name == "hand");
+    let offered = |request: &model::Request| request.tools.iter().any(|tool| tool.name == "delegate");
     let offers: Vec<bool> = world.model.requests.lock().unwrap().iter().map(offered).collect();
     assert_eq!(offers, [true, false, true]);
-    let mut world = crate::fixture::world(vec![hand("mode=pirate:x"), says("ok")]);
+    let mut world = crate::fixture::world(vec![delegate("mode=pirate:x"), text_reply("ok")]);
     world.turn("go").await;
-    assert!(world.story()[2].contains("the modes are: "), "{:?}", world.story());
+    assert!(
+        world.transcript()[2].contains("the modes are: "),
+        "{:?}",
+        world.transcript()
+    );
 }
 
 #[tokio::test]
 async fn the_mode_of_a_subtask_applies_to_it_only() {
     let change = |id| calls(&[(id, "change", r#"{"text":"x"}"#)]);
-    let script = vec![hand("mode=ask:x"), change("1"), says("no"), change("2"), says("ok")];
+    let script = vec![
+        delegate("mode=ask:x"),
+        change("1"),
+        text_reply("no"),
+        change("2"),
+        text_reply("ok"),
+    ];
     let mut world = world(script);
     world.turn("go").await;
     assert!(
-        child_story(&world)[2].starts_with("Error (1): Not allowed"),
+        child_transcript(&world)[2].starts_with("Error (1): Not allowed"),
         "{:?}",
-        child_story(&world)
+        child_transcript(&world)
     );
-    assert!(world.story().contains(&"Ok (2): changed".to_string()));
+    assert!(world.transcript().contains(&"Ok (2): changed".to_string()));
 }
 
 #[tokio::test]
 async fn limits_are_shared_with_subtasks() {
     let look = || calls(&[("1", "look", r#"{"text":"x"}"#)]);
-    let mut world = world_with(vec![hand("do it"), look(), look()], |setup| {
+    let mut world = world_with(vec![delegate("do it"), look(), look()], |setup| {
         setup.config.limits.steps = Some(3)
     });
     assert_eq!(world.turn("go").await.0, TurnEnd::Limit(Limit::Steps(3)));
-    assert!(world.story()[2].contains("a limit was reached"), "{:?}", world.story());
+    assert!(
+        world.transcript()[2].contains("a limit was reached"),
+        "{:?}",
+        world.transcript()
+    );
     // Each request costs 110 millionths of a dollar.
     let most = model::Cost::from_usd(0.000_3);
-    let mut world = world_with(vec![hand("do it"), look(), look()], |setup| {
+    let mut world = world_with(vec![delegate("do it"), look(), look()], |setup| {
         setup.config.limits.cost = Some(most)
     });
     assert_eq!(world.turn("go").await.0, TurnEnd::Limit(Limit::Cost(most)));
@@ -305,7 +326,7 @@ async fn limits_are_shared_with_subtasks() {
 #[tokio::test]
 async fn after_a_crash_the_result_of_a_call_lists_its_subtasks() {
     let kept = SessionId::new();
-    let mut world = world_with(vec![says("ok")], |setup| {
+    let mut world = world_with(vec![text_reply("ok")], |setup| {
         let item = |parent: Option<ItemId>, body| {
             Arc::new(Item {
                 id: ItemId::new(),
@@ -327,8 +348,8 @@ async fn after_a_crash_the_result_of_a_call_lists_its_subtasks() {
             Some(prompt.id),
             Body::Reply {
                 message: message(call_chunks(&[
-                    ("1", "hand", r#"{"text":"a"}"#),
-                    ("2", "hand", r#"{"text":"b"}"#),
+                    ("1", "delegate", r#"{"text":"a"}"#),
+                    ("2", "delegate", r#"{"text":"b"}"#),
                 ])),
                 model: "m".into(),
                 request: session::RequestId::new(),
@@ -349,28 +370,28 @@ async fn after_a_crash_the_result_of_a_call_lists_its_subtasks() {
         }));
         drop(setup.config.store.append(kept, item(None, prompt_body("a"))));
     });
-    world.turn("go on").await;
-    let story = world.story();
+    world.turn("continue").await;
+    let transcript = world.transcript();
     assert!(
-        story[3].contains(&kept.to_string()) && story[3].contains("resume"),
-        "{story:?}"
+        transcript[3].contains(&kept.to_string()) && transcript[3].contains("resume"),
+        "{transcript:?}"
     );
     assert!(
-        story[4].starts_with("Error (2): hew ended before the result"),
-        "{story:?}"
+        transcript[4].starts_with("Error (2): hew ended before the result"),
+        "{transcript:?}"
     );
 }
 
 #[tokio::test]
 async fn a_background_subtask_reports_when_done_and_ends_with_the_session() {
     let wait = || calls(&[("9", "look", r#"{"text":"wait"}"#)]);
-    let small = Scripted::new(vec![wait(), says("found"), wait()]);
+    let small = Scripted::new(vec![wait(), text_reply("found"), wait()]);
     let script = vec![
-        hand("background scout:find it"),
-        says("meanwhile"),
-        says("thank you"),
-        hand("background scout:more"),
-        says("bye"),
+        delegate("background scout:find it"),
+        text_reply("meanwhile"),
+        text_reply("thank you"),
+        delegate("background scout:more"),
+        text_reply("bye"),
     ];
     let mut world = world_with(script, |setup| {
         setup.config.small_model = Some(Arc::clone(&small) as Arc<dyn Model>);
@@ -378,19 +399,22 @@ async fn a_background_subtask_reports_when_done_and_ends_with_the_session() {
     });
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     world.gate.add_permits(1);
-    let (ending, _) = world.ending().await;
+    let (ending, _) = world.turn_end().await;
     assert_eq!(ending, TurnEnd::Completed);
-    let story = world.story();
-    assert!(story[4].contains("subtask part: The subtask \"part\""), "{story:?}");
+    let transcript = world.transcript();
     assert!(
-        story[4].ends_with("found") && story[5] == "model: thank you",
-        "{story:?}"
+        transcript[4].contains("subtask part: The subtask \"part\""),
+        "{transcript:?}"
     );
-    world.turn("once more").await;
+    assert!(
+        transcript[4].ends_with("found") && transcript[5] == "model: thank you",
+        "{transcript:?}"
+    );
+    world.turn("again").await;
     while small.requests.lock().unwrap().len() < 3 {
         tokio::task::yield_now().await;
     }
     world.send(Command::Close).await;
     while world.handle.events.recv().await.is_some() {}
-    assert!(all_given_back(&world));
+    assert!(all_leases_released(&world));
 }

@@ -7,11 +7,11 @@ use session::{Answer as Reply, Command, Event, TurnEnd};
 
 #[tokio::test]
 async fn results_are_sent_to_the_model_until_it_is_done() {
-    let mut world = world(vec![calls(&[("1", "look", r#"{"text":"a"}"#)]), says("done")]);
+    let mut world = world(vec![calls(&[("1", "look", r#"{"text":"a"}"#)]), text_reply("done")]);
     let (ending, _) = world.turn("go").await;
     assert_eq!(ending, TurnEnd::Completed);
     let expected = ["user: go", "model calls look (1)", "Ok (1): a", "model: done"];
-    assert_eq!(world.story(), expected);
+    assert_eq!(world.transcript(), expected);
     assert_eq!(world.last_request(), &expected[..3]);
     assert_eq!(world.store.records.lock().unwrap().len(), 2);
 }
@@ -26,14 +26,14 @@ async fn every_failure_of_a_call_is_reported_to_the_model() {
         ("5", "look", r#"{"text":"panic"}"#),
         ("6", "look", r#"{"text":"outside"}"#),
     ]);
-    let mut world = world(vec![calls, says("done")]);
+    let mut world = world(vec![calls, text_reply("done")]);
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     let request = world.last_request();
     let results: Vec<&String> = request.iter().filter(|line| line.starts_with("Error")).collect();
     assert_eq!(results.len(), 6, "{request:?}");
     assert_eq!(
         results[0],
-        "Error (1): There is no tool `lok`. The available tools are: change, finish, hand, list, look."
+        "Error (1): There is no tool `lok`. The available tools are: change, delegate, finish, list, look."
     );
     assert_eq!(results[1], "Error (2): invalid input for `look`: missing field `text`");
     assert!(
@@ -50,7 +50,7 @@ async fn every_failure_of_a_call_is_reported_to_the_model() {
 }
 
 #[tokio::test]
-async fn read_only_calls_run_in_parallel_and_mutating_ones_alone_and_in_order() {
+async fn read_only_calls_run_in_parallel_and_mutating_ones_sequentially() {
     let calls = calls(&[
         ("1", "look", r#"{"text":"wait"}"#),
         ("2", "look", r#"{"text":"b"}"#),
@@ -58,7 +58,7 @@ async fn read_only_calls_run_in_parallel_and_mutating_ones_alone_and_in_order() 
         ("4", "change", r#"{"text":"d"}"#),
         ("5", "look", r#"{"text":"e"}"#),
     ]);
-    let mut world = world(vec![calls, says("done")]);
+    let mut world = world(vec![calls, text_reply("done")]);
     world.prompt("go", session::Delivery::Queue).await;
     world.until(|event| matches!(event, Event::ItemFinished { item } if matches!(&item.body, session::Body::Result { call, .. } if call.as_str() == "2"))).await;
     assert!(
@@ -66,7 +66,7 @@ async fn read_only_calls_run_in_parallel_and_mutating_ones_alone_and_in_order() 
         "changes wait for the looks before them"
     );
     world.gate.add_permits(1);
-    assert_eq!(world.ending().await.0, TurnEnd::Completed);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
     let log = world.log();
     let order: Vec<&str> = log
         .iter()
@@ -125,8 +125,8 @@ async fn a_mutating_call_is_stored_before_it_runs_and_starts_while_the_reply_str
         tokio::task::yield_now().await;
     }
     let log = world.log();
-    let place = |text: &str| log.iter().position(|line| line == text).unwrap();
-    assert!(place("flush") < place("change c begins"));
+    let position = |text: &str| log.iter().position(|line| line == text).unwrap();
+    assert!(position("flush") < position("change c begins"));
     assert!(
         world
             .store
@@ -137,15 +137,18 @@ async fn a_mutating_call_is_stored_before_it_runs_and_starts_while_the_reply_str
             .any(|(_, chunks)| chunks.iter().any(|c| matches!(c, Chunk::ToolEnd { .. })))
     );
     world.send(Command::Interrupt).await;
-    assert_eq!(world.ending().await.0, TurnEnd::Interrupted);
-    assert_eq!(world.story(), ["user: go", "model calls change (1)", "Ok (1): changed"]);
+    assert_eq!(world.turn_end().await.0, TurnEnd::Interrupted);
+    assert_eq!(
+        world.transcript(),
+        ["user: go", "model calls change (1)", "Ok (1): changed"]
+    );
 }
 
 #[tokio::test]
 async fn a_reply_cut_after_a_call_started_is_not_requested_again() {
     let cut = Error::StreamCut {
         provider: "script".into(),
-        detail: "gone".into(),
+        detail: "closed".into(),
     };
     let mut chunks = vec![Chunk::Text("half ".into())];
     chunks.extend(call_chunks(&[("1", "change", r#"{"text":"c"}"#)]));
@@ -153,7 +156,7 @@ async fn a_reply_cut_after_a_call_started_is_not_requested_again() {
         id: "2".into(),
         name: "change".into(),
     });
-    let mut world = world(vec![Answer::Broken(chunks, cut), says("done")]);
+    let mut world = world(vec![Answer::Broken(chunks, cut), text_reply("done")]);
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     assert_eq!(world.log().iter().filter(|line| *line == "change c begins").count(), 1);
     assert_eq!(
@@ -164,7 +167,7 @@ async fn a_reply_cut_after_a_call_started_is_not_requested_again() {
 
 #[tokio::test]
 async fn files_changed_by_a_tool_are_stored_as_blobs() {
-    let mut world = world(vec![calls(&[("1", "change", r#"{"text":"c"}"#)]), says("done")]);
+    let mut world = world(vec![calls(&[("1", "change", r#"{"text":"c"}"#)]), text_reply("done")]);
     world.turn("go").await;
     let changes: Vec<session::Change> = world
         .items()
@@ -193,7 +196,7 @@ async fn the_users_answer_decides_about_a_call() {
         ),
         (Reply::Reject { reason: None }, "Error (1): The user denied this call."),
     ] {
-        let script = vec![calls(&[("1", "look", r#"{"text":"outside"}"#)]), says("done")];
+        let script = vec![calls(&[("1", "look", r#"{"text":"outside"}"#)]), text_reply("done")];
         let mut world = world_with(script, |setup| setup.config.approvals = Approvals::Ask);
         world.prompt("go", session::Delivery::Queue).await;
         let asked = world.until(|event| matches!(event, Event::QuestionAsked { .. })).await;
@@ -210,8 +213,12 @@ async fn the_users_answer_decides_about_a_call() {
                 answer,
             })
             .await;
-        assert_eq!(world.ending().await.0, TurnEnd::Completed);
-        assert!(world.story().contains(&expected.to_string()), "{:?}", world.story());
+        assert_eq!(world.turn_end().await.0, TurnEnd::Completed);
+        assert!(
+            world.transcript().contains(&expected.to_string()),
+            "{:?}",
+            world.transcript()
+        );
     }
 }
 
@@ -242,16 +249,16 @@ async fn repeated_calls_are_warned_about_and_then_end_the_turn() {
 async fn a_completion_tool_ends_the_turn() {
     let mut world = world(vec![calls(&[("1", "finish", r#"{"text":"all done"}"#)])]);
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
-    assert_eq!(world.story().last().unwrap(), "Ok (1): all done");
+    assert_eq!(world.transcript().last().unwrap(), "Ok (1): all done");
 }
 
 #[tokio::test]
 async fn calls_in_a_reply_with_stop_reason_end_are_run() {
     let mut chunks = call_chunks(&[("1", "look", r#"{"text":"a"}"#)]);
     chunks.push(Chunk::Stop(Stop::End));
-    let mut world = world(vec![Answer::Chunks(chunks), says("done")]);
+    let mut world = world(vec![Answer::Chunks(chunks), text_reply("done")]);
     world.turn("go").await;
-    assert_eq!(world.story().last().unwrap(), "model: done");
+    assert_eq!(world.transcript().last().unwrap(), "model: done");
 }
 
 #[tokio::test]
@@ -275,7 +282,7 @@ async fn a_change_is_shown_while_its_input_streams() {
         Chunk::ToolEnd { id: id.clone() },
         Chunk::Stop(Stop::ToolUse),
     ]);
-    let mut world = world(vec![Answer::Chunks(chunks), says("done")]);
+    let mut world = world(vec![Answer::Chunks(chunks), text_reply("done")]);
     let (_, events) = world.turn("go").await;
     let kept: Vec<usize> = events
         .iter()

@@ -19,13 +19,17 @@ fn limited() -> Error {
 async fn a_failed_request_is_retried_and_every_attempt_is_recorded() {
     let cut = Error::StreamCut {
         provider: "script".into(),
-        detail: "gone".into(),
+        detail: "closed".into(),
     };
     let half = vec![Chunk::Text("half of an ans".into())];
-    let mut world = world(vec![Answer::Fails(limited()), Answer::Broken(half, cut), says("done")]);
+    let mut world = world(vec![
+        Answer::Fails(limited()),
+        Answer::Broken(half, cut),
+        text_reply("done"),
+    ]);
     let (ending, events) = world.turn("go").await;
     assert_eq!(ending, TurnEnd::Completed);
-    assert_eq!(world.story(), ["user: go", "model: done"]);
+    assert_eq!(world.transcript(), ["user: go", "model: done"]);
     let retries = events
         .iter()
         .filter(|event| matches!(event, Event::Retrying { .. }))
@@ -56,7 +60,7 @@ async fn a_permanent_error_ends_the_turn_with_a_hint() {
     };
     assert_eq!(error, "the conversation exceeds the model's context window: too long");
     assert!(!hint.is_empty());
-    assert_eq!(world.story(), ["user: go"]);
+    assert_eq!(world.transcript(), ["user: go"]);
 }
 
 #[tokio::test]
@@ -84,15 +88,15 @@ async fn refusals_and_cut_replies_are_reported_and_stored() {
         let chunks = vec![Chunk::Text("so".into()), Chunk::Stop(stop)];
         let mut world = world(vec![Answer::Chunks(chunks)]);
         assert_eq!(world.turn("go").await.0, expected);
-        assert_eq!(world.story(), ["user: go", "model: so"]);
+        assert_eq!(world.transcript(), ["user: go", "model: so"]);
     }
 }
 
 #[tokio::test]
 async fn an_empty_reply_is_retried_a_few_times() {
     let nothing = || Answer::Chunks(vec![Chunk::Stop(Stop::End)]);
-    let mut patient = world(vec![nothing(), says("done")]);
-    assert_eq!(patient.turn("go").await.0, TurnEnd::Completed);
+    let mut retrying = world(vec![nothing(), text_reply("done")]);
+    assert_eq!(retrying.turn("go").await.0, TurnEnd::Completed);
     let mut silent = world(vec![nothing(), nothing(), nothing()]);
     assert!(matches!(silent.turn("go").await.0, TurnEnd::Failed { .. }));
 }
@@ -128,12 +132,12 @@ async fn time_is_limited_even_within_a_step() {
     let script = vec![Answer::Hanging(vec![Chunk::Text("slow".into())])];
     let mut world = world_with(script, |setup| setup.config.limits.time = Some(limit));
     assert_eq!(world.turn("go").await.0, TurnEnd::Limit(Limit::Time(limit)));
-    assert_eq!(world.story(), ["user: go", "model: slow"]);
+    assert_eq!(world.transcript(), ["user: go", "model: slow"]);
 }
 
 #[tokio::test]
 async fn a_full_disk_ends_the_turn_with_an_error() {
-    let mut world = world(vec![says("done")]);
+    let mut world = world(vec![text_reply("done")]);
     *world.store.full_from.lock().unwrap() = Some(2);
     let (ending, _) = world.turn("go").await;
     let TurnEnd::Failed { error, .. } = ending else {
@@ -144,9 +148,9 @@ async fn a_full_disk_ends_the_turn_with_an_error() {
 
 #[tokio::test]
 async fn the_small_model_writes_the_title_and_its_usage_counts() {
-    let small = Scripted::new(vec![says("\"A good title.\"")]);
+    let small = Scripted::new(vec![text_reply("\"A good title.\"")]);
     let requests = Arc::clone(&small);
-    let mut world = world_with(vec![says("done")], |setup| {
+    let mut world = world_with(vec![text_reply("done")], |setup| {
         setup.title = None;
         setup.config.small_model = Some(small);
     });
@@ -198,13 +202,13 @@ async fn a_failed_request_without_a_reply_costs_nothing_and_a_cut_one_costs_the_
     });
     let cut = Error::StreamCut {
         provider: "script".into(),
-        detail: "gone".into(),
+        detail: "closed".into(),
     };
     let text = Chunk::Text("words ".repeat(100));
     let mut world = world(vec![
         Answer::Broken(vec![], overloaded),
         Answer::Broken(vec![begun, text], cut),
-        says("done"),
+        text_reply("done"),
     ]);
     assert_eq!(world.turn("go").await.0, TurnEnd::Completed);
     let records = world.store.records.lock().unwrap();
@@ -217,7 +221,7 @@ async fn a_failed_request_without_a_reply_costs_nothing_and_a_cut_one_costs_the_
 
 /// The calls of a reply with `finish`, and the start of its result; `None` if the turn ends.
 #[tokio::test]
-async fn a_turn_does_not_end_before_the_model_knows_the_results_of_the_same_reply() {
+async fn a_turn_does_not_end_before_the_results_of_the_same_reply_are_sent() {
     type EndingCase<'a> = (&'a [(&'a str, &'a str, &'a str)], Option<&'a str>);
     let finish = ("end", "finish", r#"{"text":"all done"}"#);
     let look = ("1", "look", r#"{"text":"a"}"#);
@@ -237,28 +241,28 @@ async fn a_turn_does_not_end_before_the_model_knows_the_results_of_the_same_repl
     for (calls, refusal) in cases {
         let mut chunks = call_chunks(calls);
         chunks.push(Chunk::Stop(Stop::ToolUse));
-        let mut world = world(vec![Answer::Chunks(chunks), says("I see.")]);
+        let mut world = world(vec![Answer::Chunks(chunks), text_reply("I see.")]);
         let (ending, _) = world.turn("go").await;
         assert_eq!(ending, TurnEnd::Completed);
-        let story = world.story();
-        let refused = story.iter().find(|line| line.contains("The turn was not ended"));
+        let transcript = world.transcript();
+        let refused = transcript.iter().find(|line| line.contains("The turn was not ended"));
         match refusal {
             None => assert!(
-                refused.is_none() && !story.contains(&"model: I see.".into()),
-                "{story:?}"
+                refused.is_none() && !transcript.contains(&"model: I see.".into()),
+                "{transcript:?}"
             ),
             Some(text) => {
-                assert!(refused.is_some_and(|line| line.contains(text)), "{story:?}");
-                assert_eq!(story.last().unwrap(), "model: I see.", "{story:?}");
+                assert!(refused.is_some_and(|line| line.contains(text)), "{transcript:?}");
+                assert_eq!(transcript.last().unwrap(), "model: I see.", "{transcript:?}");
             }
         }
-        let results = story
+        let results = transcript
             .iter()
             .filter(|line| line.starts_with("Ok") || line.starts_with("Error"));
         assert_eq!(
             results.count(),
             calls.len(),
-            "every call has a result that the model sees: {story:?}"
+            "a call has no result in the conversation: {transcript:?}"
         );
     }
 }

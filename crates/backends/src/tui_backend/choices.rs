@@ -3,6 +3,7 @@
 use super::backend_context::BackendContext;
 use crate::failure::Result;
 use crate::models::ModelRegistry;
+use host::models::listing_order;
 use host::project_context::{self, load_modes};
 use host::text::line;
 use model::Info;
@@ -41,6 +42,7 @@ pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
             infos.extend(discovered);
         }
     }
+    infos.sort_by(|a, b| listing_order(a).cmp(&listing_order(b)));
     let mut choices: Vec<PickerItem> = infos
         .iter()
         .map(|info| PickerItem {
@@ -107,10 +109,7 @@ pub(super) fn about(info: &Info) -> String {
         parts.push(format!("{} window", tokens(info.limits.window)));
     }
     if let Some(prices) = &info.prices {
-        parts.push(format!(
-            "${} in, ${} out per million tokens",
-            prices.base.input, prices.base.output
-        ));
+        parts.push(format!("${} in, ${} out", prices.base.input, prices.base.output));
     }
     if info.features.reasoning {
         parts.push("reasoning".into());

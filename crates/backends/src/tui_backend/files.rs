@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use host::program::run_program;
 use index::search::{QueryScope, RankingSignals};
 use model::{Media, Part};
-use search::{CodeIndex, CodeQuery};
+use search::CodeQuery;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,13 +80,15 @@ pub(super) fn symbols(here: &BackendContext) -> Result<Arc<Vec<String>>> {
     Ok(Arc::new(names.into_iter().collect()))
 }
 
-/// The best code for some words. The index is updated first, but no longer than a few seconds.
+/// The best code for a query. The index is updated first, for a few seconds at most.
 pub(super) fn search_code(here: &BackendContext, words: &str) -> Result<Vec<CodeMatch>> {
     let failed = |error: search::Error| Failure::failed(error.to_string());
     let index = match here.code.get() {
         Some(index) => index,
         None => {
-            let index = CodeIndex::new(open(here)?, &crate::paths::cache_dir(&here.env)?);
+            let config = here.config()?.config;
+            let index = host::code_search::code_index(open(here)?, &config, &here.env);
+            let index = tokio::runtime::Handle::current().block_on(index)?;
             here.code.get_or_init(|| index)
         }
     };

@@ -56,12 +56,12 @@ mod tests {
             ),
             (ProcessEnv::from([("TERM", "xterm-256color")]), false),
         ] {
-            let command = program("hew", "-x wants you", &env);
+            let command = program("hew", "-x needs an answer", &env);
             assert_eq!(command.is_some(), expected, "{env:?}");
             if let Some((program, args)) = command {
                 assert_eq!(
                     (program, args.join(" ").as_str()),
-                    ("notify-send", "--app-name=hew -- hew -x wants you")
+                    ("notify-send", "--app-name=hew -- hew -x needs an answer")
                 );
             }
         }

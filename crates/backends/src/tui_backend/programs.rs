@@ -82,6 +82,15 @@ pub(super) async fn edit(text: &str, here: &BackendContext) -> Result<String> {
     Ok(edited.trim_end_matches('\n').to_owned())
 }
 
+/// Opens a file of the project, or one with an absolute path, in the user's editor; creates its folder.
+pub(super) async fn edit_file(path: &Path, here: &BackendContext) -> Result<()> {
+    let path = here.root.join(path);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, &error))?;
+    }
+    open_editor(&path, &here.root, &here.env).await
+}
+
 /// Opens a file in the user's editor on the terminal and waits until it is closed.
 pub async fn open_editor(file: &Path, folder: &Path, env: &ProcessEnv) -> Result<()> {
     let (_, editor) = env.first(["VISUAL", "EDITOR"]).unwrap_or(("", "vi"));

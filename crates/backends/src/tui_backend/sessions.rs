@@ -5,14 +5,14 @@ use crate::failure::Result;
 use crate::restore::{restore_in_open_session, rewind_open_session};
 use edit::HunkAuthors;
 use host::SessionFlags;
-use host::sessions::existing_root;
+use host::sessions::{existing_root, find, resume_command};
 use review::changes::{ChangeReview, PendingContent, PendingFile, ReviewRequest};
 use review::{ConflictPolicy, PathScope};
-use session::{RestoreKind, SessionId, SessionMeta, Store as _};
-use std::path::PathBuf;
+use session::{Body, RestoreKind, SessionId, SessionMeta, Store as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::SqliteStore;
-use toolbox::BackgroundJobs;
+use toolbox::{BackgroundJobs, ReadTracker};
 use tui::format::duration;
 use tui::{
     ConflictChoice, FileRestoreResult, HunkDecision, JobRow, OperationResult, RestoreRequest, ReviewableFile,
@@ -27,17 +27,39 @@ pub(super) async fn list(store: &SqliteStore, root: Option<PathBuf>) -> Result<V
     Ok(all)
 }
 
+/// A notice about the newest session of the project, if its last turn is unfinished and no other process works on it.
+pub async fn unfinished_session(store: &Arc<SqliteStore>, root: &Path, running: &[SessionId]) -> Option<String> {
+    let meta = find(store, None, root).await.ok()?;
+    if running.contains(&meta.id) {
+        return None;
+    }
+    let loaded = store.load(meta.id).await.ok()?;
+    if host::is_complete(&loaded.items) || loaded.items.is_empty() {
+        return None;
+    }
+    let title = meta
+        .title
+        .map(|title| format!(" \u{201c}{title}\u{201d}"))
+        .unwrap_or_default();
+    let resume = resume_command(meta.id);
+    Some(format!(
+        "the last session{title} was not finished; /sessions or `{resume}` continues it"
+    ))
+}
+
 /// The pending changes of a session.
 pub(super) async fn changes(store: Arc<SqliteStore>, session: SessionId) -> Result<Vec<ReviewableFile>> {
-    let pending = open_review(store, session).await?.pending().await?.pending;
+    let (review, _) = open_review(store, session).await?;
+    let pending = review.pending().await?.pending;
     Ok(pending.files.iter().map(file_changes).collect())
 }
 
-/// Accepts and rejects changes.
+/// Accepts and rejects changes. The model is informed, so it knows the new versions of the files.
 pub(super) async fn review(
     store: Arc<SqliteStore>,
     session: SessionId,
     verdicts: Vec<(String, HunkDecision)>,
+    reads: &ReadTracker,
 ) -> Result<OperationResult> {
     let (mut accept, mut reject) = (Vec::new(), Vec::new());
     for (id, verdict) in verdicts {
@@ -47,16 +69,20 @@ pub(super) async fn review(
         }
     }
     let message = format!("accepted {}, rejected {}", accept.len(), reject.len());
-    let review = open_review(store, session).await?;
+    let (review, workspace) = open_review(store, session).await?;
     let request = ReviewRequest::Selected { accept, reject };
     let log_entry = review.decide_in_open_session(&request).await?;
+    if let Some(Body::Review { changes, .. }) = &log_entry {
+        reads.remember_current(&workspace, changes.iter().map(|file| file.path.as_path()));
+    }
     Ok(OperationResult { message, log_entry })
 }
 
-async fn open_review(store: Arc<SqliteStore>, session: SessionId) -> Result<ChangeReview> {
+async fn open_review(store: Arc<SqliteStore>, session: SessionId) -> Result<(ChangeReview, Workspace)> {
     let meta = store.load(session).await?.meta;
     let workspace = Workspace::open(&existing_root(&meta.root)?).map_err(review::Error::from)?;
-    Ok(ChangeReview::new(store, meta, workspace, PathScope::default()))
+    let review = ChangeReview::new(store, meta, workspace.clone(), PathScope::default());
+    Ok((review, workspace))
 }
 
 fn file_changes(file: &PendingFile) -> ReviewableFile {

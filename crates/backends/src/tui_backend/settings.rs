@@ -5,11 +5,15 @@ use crate::config::{self, ConfigOrigin, KeyRemoval};
 use crate::failure::Result;
 use crate::grants::{self, GrantFile};
 use crate::paths;
-use host::permissions;
+use host::{permissions, project_context};
 use policy::Grant;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use tui::{PermissionRow, Revocation, SettingRow};
+use std::path::{Path, PathBuf};
+use tui::{PermissionRow, Revocation, RulesFileRow, SettingRow};
+
+/// The rules file that is offered if there is none.
+const DEFAULT_RULES: &str = "AGENTS.md";
 
 /// All settings with a single value, and their origins.
 pub(super) fn settings(here: &BackendContext) -> Result<Vec<SettingRow>> {
@@ -43,7 +47,7 @@ pub(super) fn set(key: &str, value: &str, here: &BackendContext) -> Result<Strin
         });
     }
     config::set(&file, key, value.trim())?;
-    // The front end applies its own settings at once.
+    // The front end applies its own settings immediately.
     let when = if key.starts_with("tui.") {
         ""
     } else {
@@ -90,6 +94,35 @@ pub(super) fn rules(here: &BackendContext, session: &[Grant]) -> Result<Vec<Perm
         revocation: Revocation::Session,
     }));
     Ok(rules)
+}
+
+/// The rules files of new sessions. The usual file of the project, and that of the user, can be created.
+pub(super) fn rules_files(here: &BackendContext) -> Result<Vec<RulesFileRow>> {
+    let loaded = here.config()?;
+    let files = project_context::rules_files(&here.root, &loaded, &here.env)?;
+    let folder = project_context::user_config_folder(&here.env);
+    let is_user = |path: &Path| folder.as_ref().is_some_and(|folder| path.starts_with(folder));
+    let row = |path: PathBuf, more: &str| {
+        let scope = if is_user(&path) { "all projects" } else { "this project" };
+        RulesFileRow {
+            name: paths::display_path(&path, &here.env),
+            description: format!("{scope}{more}"),
+            path,
+        }
+    };
+    let has_user = files.iter().any(|path| is_user(path));
+    let has_project = files.iter().any(|path| !is_user(path));
+    let mut rows: Vec<RulesFileRow> = files.into_iter().map(|path| row(path, "")).collect();
+    if !has_project {
+        rows.insert(
+            0,
+            row(DEFAULT_RULES.into(), ", new file; /init lets the model write it"),
+        );
+    }
+    if let Some(folder) = folder.as_ref().filter(|_| !has_user) {
+        rows.push(row(folder.join(DEFAULT_RULES), ", new file"));
+    }
+    Ok(rows)
 }
 
 /// Revokes a rule or a grant.

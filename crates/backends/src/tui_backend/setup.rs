@@ -7,11 +7,12 @@ use crate::models::ModelRegistry;
 use crate::paths::display_path;
 use futures::future::FutureExt as _;
 use host::accounts;
+use host::models::listing_order;
 use model::Info;
 use providers::discover::{self, DiscoveredModel, probe};
-use providers::presets::key_page;
+use providers::presets::{AuthScheme, address_example, key_page};
 use providers::sign_in::DeviceSignIn;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tui::format::{duration, tokens};
 use tui::{KeyStorage, PickerItem, ProviderAccess, ProviderRow, SignInPrompt};
@@ -37,7 +38,13 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
             (None, false, true) => ProviderAccess::Key("your configuration".into()),
             (None, false, false) => match terms {
                 Some(endpoints) => ProviderAccess::SignIn(endpoints.terms),
-                None => ProviderAccess::NeedsKey,
+                None => match provider.preset.map(|preset| preset.quirks.auth) {
+                    Some(AuthScheme::Aws) => ProviderAccess::Credentials("your AWS credentials, or a key".into()),
+                    Some(AuthScheme::Google) => {
+                        ProviderAccess::Credentials("your gcloud credentials and GOOGLE_CLOUD_PROJECT".into())
+                    }
+                    Some(_) | None => ProviderAccess::NeedsKey,
+                },
             },
         };
         if provider.is_local()
@@ -63,6 +70,9 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
             access,
             models: known,
             key_page: key_page(provider.name).unwrap_or_default().to_owned(),
+            address_example: address_example(provider.name)
+                .filter(|_| models.base_url(&provider).is_empty())
+                .map(str::to_owned),
         });
     }
     let found = discover::discover(&servers, discover::DISCOVERY_TIMEOUT)
@@ -80,7 +90,7 @@ pub(super) async fn providers(here: &BackendContext) -> Result<Vec<ProviderRow>>
     providers.sort_by_key(|provider| match provider.access {
         ProviderAccess::Key(_) => 0,
         ProviderAccess::Local => 1,
-        ProviderAccess::NeedsKey | ProviderAccess::SignIn(_) => 2,
+        ProviderAccess::NeedsKey | ProviderAccess::SignIn(_) | ProviderAccess::Credentials(_) => 2,
         ProviderAccess::Absent(_) => 3,
     });
     Ok(providers)
@@ -105,21 +115,38 @@ pub(super) async fn save_key(provider: &str, key: &str, keep: KeyStorage, here: 
     if !keys::is_plausible(key) {
         return Err(Failure::usage(keys::IMPLAUSIBLE_KEY));
     }
-    match keep {
+    let place = match keep {
         KeyStorage::Keyring => {
             SystemKeyring::new(&here.env).set(provider, key).await?;
-            Ok(format!("The key for {provider} is stored in the system keyring."))
+            // The file would take precedence.
+            keys::file::remove(provider, &here.env)?;
+            "in the system keyring".to_owned()
         }
         KeyStorage::File => {
             let file = keys::file::set(provider, key, &here.env)?;
-            let file = display_path(&file, &here.env);
-            Ok(format!("The key for {provider} is stored in {file}."))
+            format!("in {}", display_path(&file, &here.env))
         }
         KeyStorage::Memory => {
             here.env.set_session_key(provider, key);
-            Ok(format!("The key for {provider} is used until hew exits."))
+            return Ok(format!("The key for {provider} is used until hew exits."));
         }
+    };
+    if here.env.session_key(provider).is_some() {
+        here.env.set_session_key(provider, key);
     }
+    let loaded = here.config()?;
+    let models = ModelRegistry::new(&loaded.config, &here.env);
+    let used = match models.provider(provider) {
+        Some(resolved) => models.key(&resolved).await.unwrap_or(None),
+        None => None,
+    };
+    Ok(match used.filter(|used| used.secret.reveal() != key) {
+        Some(used) => format!(
+            "The key for {provider} is stored {place}, but hew uses the one from {}, which takes precedence.",
+            used.source
+        ),
+        None => format!("The key for {provider} is stored {place}."),
+    })
 }
 
 /// Starts signing in with a code.
@@ -153,14 +180,33 @@ pub(super) async fn test(model: &str, here: &BackendContext) -> Result<String> {
     let models = ModelRegistry::new(&loaded.config, &here.env);
     let info = models.find(model)?;
     let settings = models.settings(&info).await?;
-    let answer = probe(&settings, TIMEOUT).await?;
+    let answer = probe(&settings, TIMEOUT).await.map_err(|error| match error {
+        model::Error::Credentials { .. } => {
+            Failure::failed(error.to_string()).hint("enter another key, or choose another provider")
+        }
+        error => error.into(),
+    })?;
     Ok(format!("the provider answered in {}", duration(answer.took)))
 }
 
-/// The models that can call tools, the recommended one first, with their prices.
+/// The id of a model without the date of its version; `None` if there is no date.
+fn undated(id: &str) -> Option<&str> {
+    let (name, date) = id.rsplit_once('-')?;
+    (date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+}
+
+/// The models that can call tools with their prices: the recommended one, then the newest. A dated version of a listed model is
+/// omitted.
 fn listed<'a>(infos: impl Iterator<Item = &'a Info>, recommended: &str) -> Vec<PickerItem> {
     let mut infos: Vec<&Info> = infos.filter(|info| info.features.tools).collect();
-    infos.sort_by_key(|info| (info.id != recommended, info.name()));
+    let ids: BTreeSet<&str> = infos.iter().map(|info| info.id.as_str()).collect();
+    infos.retain(|info| undated(&info.id).is_none_or(|id| !ids.contains(id)));
+    infos.sort_by(|a, b| {
+        let order = |info: &Info| info.id != recommended;
+        order(a)
+            .cmp(&order(b))
+            .then_with(|| listing_order(a).cmp(&listing_order(b)))
+    });
     let row = |info: &&Info| {
         let mut about = Vec::new();
         if info.id == recommended {

@@ -3,6 +3,7 @@
 use super::web_error;
 use crate::tui_backend::TuiBackend;
 use futures::future::{BoxFuture, FutureExt as _};
+use model::Part;
 use server::http::{
     ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, JobInfo, ModeChoice, ModelRow, OperationReport,
     PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder, RestoreReportRow, RestoredFiles, RewindParts,
@@ -26,7 +27,7 @@ pub(crate) struct WebServices {
     owner: SessionOwner,
 }
 
-/// What closes a session.
+/// The owner of a session, which closes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionOwner {
     /// The web server.
@@ -108,14 +109,36 @@ impl SessionServices for WebServices {
     }
 
     fn commands(&self) -> WebFuture<Vec<CommandRow>> {
-        self.rows(self.backend.custom_commands(), |command: PickerItem| CommandRow {
+        let custom = self.rows(self.backend.custom_commands(), |command: PickerItem| CommandRow {
             name: command.name,
             description: command.description,
-        })
+        });
+        async move {
+            let mut all = custom.await?;
+            let is_custom = |name: &str| all.iter().any(|command| command.name == name);
+            let built_in = tui::SLASH_COMMANDS
+                .iter()
+                .filter(|command| tui::prompt_of_command(command.name, "").is_some());
+            let more: Vec<CommandRow> = built_in
+                .filter(|command| !is_custom(command.name))
+                .map(|command| CommandRow {
+                    name: command.name.into(),
+                    description: command.description.into(),
+                })
+                .collect();
+            all.extend(more);
+            Ok(all)
+        }
+        .boxed()
     }
 
     fn expand(&self, command: Command) -> WebFuture<Command> {
-        self.on_runtime(self.backend.expand_prompt(command))
+        let backend = self.backend.clone();
+        let expanded = async move {
+            let command = expand_built_in(command, &backend).await?;
+            backend.expand_prompt(command).await
+        };
+        self.on_runtime(expanded.boxed())
     }
 
     fn changes(&self) -> WebFuture<Vec<ChangedFileRow>> {
@@ -283,4 +306,26 @@ fn user_error(error: UserError) -> WebError {
         hint: error.hint,
         kind: WebErrorKind::Invalid,
     }
+}
+
+/// Expands a built-in command that is a prompt, such as `/init`. Custom commands with the same name precede it.
+async fn expand_built_in(command: Command, backend: &TuiBackend) -> Result<Command, UserError> {
+    let Command::Prompt { mut message, delivery } = command else {
+        return Ok(command);
+    };
+    if let Some(Part::Text { text, .. }) = message.parts.first_mut()
+        && let Some(line) = text.strip_prefix('/')
+    {
+        let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        if let Some(prompt) = tui::prompt_of_command(name, arguments.trim())
+            && !backend
+                .custom_commands()
+                .await?
+                .iter()
+                .any(|custom| custom.name == name)
+        {
+            *text = prompt;
+        }
+    }
+    Ok(Command::Prompt { message, delivery })
 }

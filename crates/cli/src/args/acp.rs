@@ -12,7 +12,7 @@ pub(crate) struct AcpArgs {
     /// The mode of new sessions
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
-    /// What is allowed without asking
+    /// The permission level: actions that need no approval
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) permission: Option<PermissionLevel>,
 }

@@ -19,7 +19,7 @@ pub(crate) struct OpenArgs {
     /// The mode (`hew modes` lists them)
     #[arg(global = true, long, value_name = "NAME")]
     pub(crate) mode: Option<String>,
-    /// What is allowed without asking
+    /// The permission level: actions that need no approval
     #[arg(global = true, long, value_enum, value_name = "LEVEL")]
     pub(crate) permission: Option<crate::config::PermissionLevel>,
     /// The reasoning effort
@@ -34,6 +34,9 @@ pub(crate) struct OpenArgs {
     /// Read and print line by line, without a screen: for screen readers and dumb terminals
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Show a session of a running `hew serve`: of this computer, at an address, or of a pairing link
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["file", "add_dir", "plain"])]
+    pub(crate) attach: Option<String>,
     /// The first task, in quotes or after `--`
     #[arg(last = true, value_name = "TASK")]
     pub(crate) prompt: Vec<String>,

@@ -46,7 +46,7 @@ pub(crate) struct PermissionsTestArgs {
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
-    pub(crate) deed: Vec<String>,
+    pub(crate) action: Vec<String>,
     /// The tool; by default the usual one for the action
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,

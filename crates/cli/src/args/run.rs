@@ -53,7 +53,7 @@ pub(crate) struct TurnArgs {
     /// The profile that selects the model's tools
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// What is allowed without asking
+    /// The permission level: actions that need no approval
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) permission: Option<PermissionLevel>,
     /// The reasoning effort

@@ -1,4 +1,4 @@
-//! `hew acp`: sessions for an editor that speaks the Agent Client Protocol.
+//! `hew acp`: sessions for an editor over the Agent Client Protocol.
 
 use super::session_flags;
 use crate::args::{AcpArgs, GlobalArgs};
@@ -19,13 +19,13 @@ pub(super) fn acp(args: AcpArgs, global: &GlobalArgs, env: &ProcessEnv) -> Resul
     }
     let cannot = |error: std::io::Error| Failure::failed(format!("cannot start: {error}"));
     let (own, wire) = (runtime().map_err(cannot)?, runtime().map_err(cannot)?);
-    // A tool may wait for the editor while it blocks its thread, and another carries the conversation meanwhile.
+    // A tool may block its thread while it waits for the editor; another thread handles the connection meanwhile.
     let there = wire.handle().clone();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let carrier = std::thread::Builder::new().name("editor".into()).spawn(move || {
-        // It never comes: the other half is dropped in the end.
+        // The message is never sent: the sender is dropped at the end.
         drop(wire.block_on(ended));
-        // A read of the standard input cannot be taken back.
+        // A read of the standard input cannot be cancelled.
         wire.shutdown_background();
     });
     let carrier = carrier.map_err(cannot)?;
@@ -39,7 +39,7 @@ pub(super) fn acp(args: AcpArgs, global: &GlobalArgs, env: &ProcessEnv) -> Resul
 }
 
 fn runtime() -> std::io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build()
+    Builder::new_current_thread().enable_all().event_interval(1).build()
 }
 
 async fn serve(args: AcpArgs, global: &GlobalArgs, env: &ProcessEnv, wire: &Handle) -> Result<ExitStatus> {

@@ -76,7 +76,7 @@ async fn test(agents: &AcpAgents, name: Option<&str>, prompt: Option<&str>, json
     Ok(if well { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
-/// Has an agent answer a prompt. It may do nothing that needs our leave.
+/// Sends a prompt to an agent. Actions that need approval are denied.
 async fn ask(agents: &AcpAgents, name: &str, prompt: &str) -> Result<String, String> {
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let model = agents

@@ -10,7 +10,7 @@ use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
 use eval::canary::{CanaryDirection, CanaryFinding, CanaryQuantity, compare, findings_text, look_after, looks_until};
-use eval::{AgentCommand, Attempt, Configuration, ResultsFile, Suite, SuiteOptions, SuiteRun};
+use eval::{AgentCommand, Attempt, Configuration, EvaluationProgress, ResultsFile, Suite, SuiteOptions, SuiteRun};
 use host::paths;
 use host::sessions::open_store;
 use model::{Part, PartOrigin};
@@ -237,11 +237,14 @@ async fn run(args: &CanaryRunArgs, folder: &Path, global: &GlobalArgs, env: &Pro
     };
     let mut results = ResultsFile::open(&out.join(RESULTS)).map_err(failure)?;
     let mut progress = ProgressBar::new();
+    let total = evaluation.tasks.len() * args.rounds as usize;
     let mut findings = Vec::new();
     for round in 1..=args.rounds {
         evaluation.repetitions = round;
         let attempts = evaluation
-            .run(&mut results, &mut |step| progress.show(step))
+            .run(&mut results, &mut |step| {
+                progress.show(&EvaluationProgress { total, ..*step });
+            })
             .await
             .map_err(failure)?;
         let look = look_after(round).or_else(|| (round == args.rounds).then(|| looks_until(round)));

@@ -40,8 +40,8 @@ struct SearchResultJson<'a> {
     features: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-pub(super) fn search(args: &SearchArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
-    let (index, root) = open(global, env)?;
+pub(super) async fn search(args: &SearchArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
+    let (index, root) = open(global, env).await?;
     let limit = args.limit.clamp(1, MAX_RESULTS);
     let patience = StopSignal::after(OTHER_UPDATE_TIME);
     let mut is_complete = update(&index)?.is_complete;
@@ -56,13 +56,14 @@ pub(super) fn search(args: &SearchArgs, global: &GlobalArgs, env: &ProcessEnv) -
         ));
     }
     let scope_path = args.path.as_deref().map(|path| scope_path(&root, path)).transpose()?;
+    let paths: Vec<&str> = scope_path.iter().map(String::as_str).collect();
     let extensions = extensions(&args.types)?;
     let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
     let words = args.words.join(" ");
     let query = CodeQuery {
         text: &words,
         scope: QueryScope {
-            path: scope_path.as_deref().unwrap_or_default(),
+            paths: &paths,
             extensions: &extensions,
             ..QueryScope::default()
         },
@@ -73,6 +74,9 @@ pub(super) fn search(args: &SearchArgs, global: &GlobalArgs, env: &ProcessEnv) -
         },
     };
     let results = index.search(&query).map_err(failure)?;
+    if let Some(error) = index.embedding_error() {
+        output::print_stderr(&format!("warning: not ordered by the embedding model: {error}\n"));
+    }
     let entries = entries(&results, limit);
     if args.json {
         let rows: Vec<SearchResultJson<'_>> = entries.iter().map(|entry| row(entry, args.explain)).collect();
@@ -93,8 +97,8 @@ pub(super) fn search(args: &SearchArgs, global: &GlobalArgs, env: &ProcessEnv) -
     Ok(ExitStatus::Done)
 }
 
-pub(super) fn index(command: Option<&IndexCommand>, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
-    let (index, _) = open(global, env)?;
+pub(super) async fn index(command: Option<&IndexCommand>, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
+    let (index, _) = open(global, env).await?;
     match command {
         None => status(&index, false, env)?,
         Some(IndexCommand::Status { json }) => status(&index, *json, env)?,
@@ -111,10 +115,12 @@ pub(super) fn index(command: Option<&IndexCommand>, global: &GlobalArgs, env: &P
     Ok(ExitStatus::Done)
 }
 
-fn open(global: &GlobalArgs, env: &ProcessEnv) -> Result<(CodeIndex, std::path::PathBuf)> {
+async fn open(global: &GlobalArgs, env: &ProcessEnv) -> Result<(CodeIndex, std::path::PathBuf)> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let (permissions, _) = host::permissions::load(&loaded.layers, loaded.trust, &root, env);
-    Ok((host::code_search::code_index(&root, &permissions, env)?, root))
+    let workspace = host::project_context::open_workspace(&root, &permissions)?;
+    let index = host::code_search::code_index(workspace, &loaded.config, env).await?;
+    Ok((index, root))
 }
 
 /// Brings the index up to date; shows the progress of a long update on a terminal.
@@ -175,11 +181,11 @@ fn status(index: &CodeIndex, json: bool, env: &ProcessEnv) -> Result<()> {
             })),
         }))?);
     }
-    let place = paths::display_path(&status.path, env);
+    let location = paths::display_path(&status.path, env);
     let text = match status.files {
-        0 => format!("no index yet; `hew index build` or the first search creates {place}\n"),
+        0 => format!("no index yet; `hew index build` or the first search creates {location}\n"),
         files => format!(
-            "{}, {}, {}\n{} KB in {place}, {} % of the source\n",
+            "{}, {}, {}\n{} KB in {location}, {} % of the source\n",
             plural(files as u64, "file"),
             plural(status.lines as u64, "line"),
             plural(status.chunks as u64, "chunk"),
@@ -197,7 +203,9 @@ fn scope_path(root: &Path, path: &str) -> Result<String> {
     let found = full
         .canonicalize()
         .map_err(|_| Failure::usage(format!("there is no {path}")))?;
-    let inside = found.strip_prefix(root).unwrap_or(&found);
+    let inside = found
+        .strip_prefix(root)
+        .map_err(|_| Failure::usage(format!("{path} is outside the project")))?;
     Ok(inside.to_string_lossy().into_owned())
 }
 
@@ -243,7 +251,7 @@ fn row<'a>((result, chunk): &(&'a CodeResult, &'a ResultChunk), explain: bool) -
 }
 
 fn render((result, chunk): &(&CodeResult, &ResultChunk), explain: bool, paint: ColorMode) -> String {
-    let place = format!("{}#L{}-{}", result.path, chunk.first, chunk.last);
+    let location = format!("{}#L{}-{}", result.path, chunk.first, chunk.last);
     let reasons: Vec<&str> = result.reasons.iter().map(|reason| reason.name()).collect();
     let mut about = chunk.label.clone();
     if !reasons.is_empty() {
@@ -270,7 +278,7 @@ fn render((result, chunk): &(&CodeResult, &ResultChunk), explain: bool, paint: C
         }
         false => String::new(),
     };
-    format!("{} {}\n{values}{text}", paint.bold(place), about.trim())
+    format!("{} {}\n{values}{text}", paint.bold(location), about.trim())
 }
 
 fn failure(error: search::Error) -> Failure {

@@ -10,6 +10,7 @@ use crate::models::ModelRegistry;
 use crate::output::format::mask;
 use crate::{atomic, output, paths, project};
 use backends::{config_problems, open_editor};
+use host::redaction::url_password;
 use std::path::PathBuf;
 use toml::{Table, Value};
 
@@ -87,15 +88,18 @@ fn show(origin: bool, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Resu
     output::print_checked(&table.to_string())
 }
 
-/// The value without secrets: keys, and the values of headers.
+/// The value without secrets: keys, the values of headers and of the variables of servers, and passwords in URLs.
 fn hide(mut leaf: ConfigValue) -> ConfigValue {
-    let of_provider = leaf.key.starts_with("providers.") && leaf.key.ends_with(".key");
-    let of_server =
-        leaf.key.starts_with("mcp.") && (leaf.key.contains(".env.") || leaf.key.ends_with(".client_secret"));
-    let header = leaf.key.contains(".headers.") && (leaf.key.starts_with("providers.") || leaf.key.starts_with("mcp."));
-    let secret = of_provider || of_server || header;
-    if let (true, Value::String(text)) = (secret, &leaf.value) {
-        leaf.value = Value::String(mask(text));
+    let path = config::parse_key_path(&leaf.key).unwrap_or_default();
+    let is_in = |table: &str| path.iter().rev().nth(1).is_some_and(|name| name == table);
+    let is_named = |name: &str| path.last().is_some_and(|last| last == name);
+    let is_secret = is_in("headers") || is_in("env") || is_named("key") || is_named("client_secret");
+    if let Value::String(text) = &leaf.value {
+        leaf.value = Value::String(match (is_secret, url_password(text)) {
+            (true, _) => mask(text),
+            (false, Some(password)) => text.replacen(password, &mask(password), 1),
+            (false, None) => return leaf,
+        });
     }
     leaf
 }

@@ -52,10 +52,20 @@ pub(super) async fn cost(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> 
     }
     if args.json {
         output::print_checked(&output::pretty(&as_json(args.by, &rows, &total))?)?;
+    } else if total.requests == 0 {
+        output::print_checked(&no_requests(args.all))?;
     } else {
         output::print_checked(&as_text(args.by, &rows, &total))?;
     }
     Ok(ExitStatus::Done)
+}
+
+/// What is printed instead of an empty table.
+pub(super) fn no_requests(all: bool) -> String {
+    match all {
+        true => "No recorded requests match.\n".into(),
+        false => "No recorded requests match; `--all` includes other projects.\n".into(),
+    }
 }
 
 /// Adds a request to the rows that it belongs to.

@@ -1,11 +1,10 @@
-//! `hew demo`: mends a small broken project with a scripted model, so that everything else can be seen at work.
+//! `hew demo`: fixes a small broken project with a scripted model.
 //!
-//! The loop, the tools, the store and the HTTP stream are those of every run; only the model's answers are written in
-//! advance. Nothing outside a temporary folder is touched.
+//! The loop, the tools, the store and the HTTP stream are those of every run; only the model's replies are scripted.
+//! Nothing outside a temporary folder is changed.
 
 mod story;
 
-use super::turn_driver::{self, RunReporting};
 use crate::args::DemoArgs as Args;
 use crate::config::{Config, EffortName, LoadedConfig, ModelConfig, ProviderConfig, WireName};
 use crate::environment::ProcessEnv;
@@ -15,6 +14,7 @@ use crate::output;
 use crate::output::color::ColorMode;
 use crate::trust::ProjectTrust;
 use agent::{Approvals, Previews};
+use headless::driver::{self, RunReporting};
 use host::{ClientServices, ModelOrigin, SessionProject, SessionRef, SessionRequest};
 use model::Message;
 use sandbox::{CaptureCap, ProcessRequest, ProcessStatus, Program};
@@ -56,7 +56,7 @@ pub(super) async fn demo(args: &Args, env: &ProcessEnv) -> Result<ExitStatus> {
         project.display(),
         data.display(),
         host::sessions::short_id(id),
-        paint.dim("With a key of your own: ANTHROPIC_API_KEY=… hew run \"…\"   (`hew doctor` shows what is there)")
+        paint.dim("With a key of your own: ANTHROPIC_API_KEY=… hew run \"…\"   (`hew doctor` checks the set-up)")
     ));
     match (exit, passed) {
         (ExitStatus::Done, false) => Err(Failure::failed("the tests of the demo project still fail")),
@@ -130,7 +130,7 @@ async fn work(project: &Path, folder: &Path, server: &Server, env: &ProcessEnv) 
         root: project,
         prefix: &format!("HEW_DATA_DIR={} ", folder.join("data").display()),
     };
-    Ok((turn_driver::drive(session, command, None, &reporting, env).await?, id))
+    Ok((driver::drive(session, command, None, &reporting, env).await?, id))
 }
 
 fn config(server: &Server) -> Config {

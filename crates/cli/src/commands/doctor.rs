@@ -28,7 +28,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The database in the data folder.
 const FILE: &str = "hew.db";
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct DoctorCheck {
     name: String,
@@ -41,11 +41,11 @@ struct DoctorCheck {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum CheckResult {
-    /// As it should be.
+    /// No problem was found.
     Ok,
-    /// Not there, and perhaps not needed.
+    /// Missing, but possibly not needed.
     Absent,
-    /// Not as it should be.
+    /// A problem was found.
     Problem,
 }
 
@@ -64,7 +64,7 @@ impl DoctorCheck {
             name: name.into(),
             state: CheckResult::Problem,
             detail: failure.message,
-            // Who asks the doctor is not sent to the doctor.
+            // A hint to run `hew doctor` is of no use here.
             hint: failure.hint.map(|hint| {
                 let hint = hint.replace(" (`hew doctor`)", "");
                 let hint = hint.replace("check the key with `hew doctor`; ", "check the key; ");
@@ -216,6 +216,7 @@ fn sandbox(config: &Config, root: &Path, env: &ProcessEnv) -> Vec<DoctorCheck> {
             "- processes",
             layer(&report.processes, "commands see only their own processes"),
         ),
+        ("- new names", layer(&report.names, "protected names cannot be created")),
     ] {
         checks.push(match status {
             Ok(text) => DoctorCheck::new(name, CheckResult::Ok, text),
@@ -228,16 +229,21 @@ fn sandbox(config: &Config, root: &Path, env: &ProcessEnv) -> Vec<DoctorCheck> {
 /// The state of the code search index. The check builds nothing.
 fn search_index(root: &Path, env: &ProcessEnv) -> DoctorCheck {
     let name = "search index";
-    let index = match host::code_search::code_index(root, &policy::Permissions::default(), env) {
+    let workspace = host::project_context::open_workspace(root, &policy::Permissions::default());
+    let index = match workspace.and_then(|workspace| host::code_search::index_state(workspace, env)) {
         Ok(index) => index,
         Err(failure) => return DoctorCheck::problem(name, failure),
     };
     let status = index.status();
-    let place = paths::display_path(&status.path, env);
+    let location = paths::display_path(&status.path, env);
     match (status.unsaved, status.files) {
         (Some(reason), _) => DoctorCheck {
             hint: Some("`hew index clear` deletes it".into()),
-            ..DoctorCheck::new(name, CheckResult::Problem, format!("{place} cannot be read: {reason}"))
+            ..DoctorCheck::new(
+                name,
+                CheckResult::Problem,
+                format!("{location} cannot be read: {reason}"),
+            )
         },
         (None, 0) => DoctorCheck::new(
             name,
@@ -257,7 +263,7 @@ fn search_index(root: &Path, env: &ProcessEnv) -> DoctorCheck {
             DoctorCheck::new(
                 name,
                 CheckResult::Ok,
-                format!("{files} files, {lines} lines, {size} KB in {place}{damage}{progress}"),
+                format!("{files} files, {lines} lines, {size} KB in {location}{damage}{progress}"),
             )
         }
     }
@@ -303,7 +309,7 @@ async fn data(env: &ProcessEnv) -> Vec<DoctorCheck> {
         )];
     }
     let size = std::fs::metadata(store.path()).map_or(0, |meta| meta.len());
-    let sound = match store.integrity().await {
+    let integrity = match store.integrity().await {
         Ok(()) => DoctorCheck::new(
             "sessions",
             CheckResult::Ok,
@@ -315,25 +321,25 @@ async fn data(env: &ProcessEnv) -> Vec<DoctorCheck> {
         ),
         Err(error) => damaged_database(error, &folder),
     };
-    vec![sound]
+    vec![integrity]
 }
 
 /// No data exists yet; the check must not create any.
 fn no_database(folder: &Path, env: &ProcessEnv) -> DoctorCheck {
-    let place = paths::display_path(folder, env);
+    let location = paths::display_path(folder, env);
     let there = folder.ancestors().find(|path| path.exists());
     match there.is_some_and(|path| path.is_dir() && may_write(path)) {
         true => DoctorCheck::new(
             "sessions",
             CheckResult::Absent,
-            format!("none yet; they will be kept in {place}"),
+            format!("none yet; they will be stored in {location}"),
         ),
         false => DoctorCheck {
             hint: Some("HEW_DATA_DIR names another folder".into()),
             ..DoctorCheck::new(
                 "sessions",
                 CheckResult::Problem,
-                format!("none yet, and {place} cannot be written"),
+                format!("none yet, and {location} cannot be written"),
             )
         },
     }
@@ -373,10 +379,7 @@ async fn main_model(models: &ModelRegistry<'_>, config: &Config, servers: &[Disc
             ..DoctorCheck::new(
                 "model",
                 CheckResult::Ok,
-                format!(
-                    "{}, which runs on this machine; no model is configured",
-                    model.info.name()
-                ),
+                format!("{}, which runs on this machine; none is configured", model.info.name()),
             )
         },
         None => DoctorCheck::problem("model", failure),
@@ -427,7 +430,7 @@ async fn cloud(models: &ModelRegistry<'_>, offline: bool) -> Vec<DoctorCheck> {
 }
 
 async fn answers(provider: ResolvedProvider<'_>, found: String, settings: ProviderSettings) -> DoctorCheck {
-    let place = match settings.base_url.as_str() {
+    let location = match settings.base_url.as_str() {
         "" => String::new(),
         url => format!(" at {url}"),
     };
@@ -437,7 +440,7 @@ async fn answers(provider: ResolvedProvider<'_>, found: String, settings: Provid
                 .models
                 .map(|count| format!(", {}", plural(count as u64, "model")))
                 .unwrap_or_default();
-            let detail = format!("{found}; answers{place} in {}{models}", duration(answer.took));
+            let detail = format!("{found}; answers{location} in {}{models}", duration(answer.took));
             DoctorCheck::new(provider.name, CheckResult::Ok, detail)
         }
         Err(error) => {

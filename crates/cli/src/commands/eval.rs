@@ -5,7 +5,7 @@ use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::output;
-use crate::output::format::sanitise;
+use crate::output::format::{line, plural, sanitise};
 use clap::ValueEnum;
 use eval::{
     AgentCommand, Attempt, AttemptOutcome, Comparison, Configuration, EvaluationProgress, ResultsFile, RunnerSettings,
@@ -133,6 +133,14 @@ fn report(
         text.push_str(&eval::comparison_text(comparison));
     }
     output::print(&text);
+    let mut errors = attempts.iter().filter(|it| it.outcome == AttemptOutcome::Error);
+    if let Some(first) = errors.next() {
+        output::print_stderr(&format!(
+            "{} failed before the model replied, for example: {}\n`--retry-errors` repeats them\n",
+            plural(errors.count() as u64 + 1, "attempt"),
+            reason(first)
+        ));
+    }
     output::print_stderr(&format!(
         "report: {}\nsessions: HEW_DATA_DIR={} hew sessions show ID\n",
         page.display(),
@@ -386,6 +394,12 @@ pub(super) fn failure(error: eval::Error) -> Failure {
     }
 }
 
+/// The first line of what an attempt reported.
+fn reason(attempt: &Attempt) -> String {
+    let detail = attempt.detail.as_deref().unwrap_or("no output");
+    line(detail.lines().next().unwrap_or_default(), 200)
+}
+
 /// The progress on stderr: a bar on a terminal, otherwise a line for each attempt.
 pub(super) struct ProgressBar {
     is_terminal: bool,
@@ -411,9 +425,9 @@ impl ProgressBar {
             output::print_stderr(&format!("\r\u{1b}[2K{bar} {done}/{total}, {solved} solved"));
         } else if let Some(attempt) = attempt {
             let outcome = match attempt.outcome {
-                AttemptOutcome::Solved => "solved",
-                AttemptOutcome::Unsolved => "unsolved",
-                AttemptOutcome::Error => "error",
+                AttemptOutcome::Solved => "solved".to_owned(),
+                AttemptOutcome::Unsolved => "unsolved".to_owned(),
+                AttemptOutcome::Error => format!("error: {}", reason(attempt)),
             };
             let eval::AttemptKey {
                 task,

@@ -1,4 +1,4 @@
-//! `hew schema`, `hew completions` and `hew man`: texts that follow from definitions.
+//! `hew schema`, `hew completions` and `hew man`: texts generated from definitions.
 
 use crate::args::{self, SchemaKind};
 use crate::exit::ExitStatus;

@@ -1,4 +1,4 @@
-//! `hew keys`: keeps API keys in the system's keyring.
+//! `hew keys`: stores API keys in the system's keyring.
 
 use super::load;
 use crate::args::{GlobalArgs, KeysCommand as Args};
@@ -133,7 +133,7 @@ impl EchoGuard {
 impl Drop for EchoGuard {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
-        // A terminal that is gone needs no echo.
+        // A closed terminal needs no echo.
         tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.0).ok();
     }
 }

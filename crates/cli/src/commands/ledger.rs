@@ -36,7 +36,7 @@ struct SessionRequests {
 }
 
 impl SessionRequests {
-    /// Opens the book at `SESSION[:REQUEST]`.
+    /// Loads the requests of `SESSION[:REQUEST]`.
     async fn open(named: Option<&str>, global: &GlobalArgs, env: &ProcessEnv) -> Result<SessionRequests> {
         let (session, request) = match named.map(|named| named.split_once(':').unwrap_or((named, ""))) {
             Some((session, request)) => (session, Some(request).filter(|request| !request.is_empty())),
@@ -69,34 +69,34 @@ impl SessionRequests {
                     .hint("earlier versions of hew did not record requests"),
             );
         }
-        let mut book = SessionRequests {
+        let mut session = SessionRequests {
             store,
             meta,
             requests,
             turns,
             chosen: None,
         };
-        book.chosen = request.map(|request| book.choose(request)).transpose()?;
-        Ok(book)
+        session.chosen = request.map(|request| session.choose(request)).transpose()?;
+        Ok(session)
     }
 
-    /// The one that is meant; the newest of a turn if none was named.
+    /// The selected request; the newest one of a turn if none is selected.
     fn chosen(&self) -> usize {
         self.chosen.unwrap_or(self.turns.max(1) - 1)
     }
 
     /// The display name.
-    fn name(&self, place: usize) -> String {
-        format!("{}:{}", short_id(self.meta.id), self.number(place))
+    fn name(&self, index: usize) -> String {
+        format!("{}:{}", short_id(self.meta.id), self.number(index))
     }
 
     /// Its number; requests outside turns are numbered by purpose, such as `title-1`.
-    fn number(&self, place: usize) -> String {
-        if place < self.turns {
-            return (place + 1).to_string();
+    fn number(&self, index: usize) -> String {
+        if index < self.turns {
+            return (index + 1).to_string();
         }
-        let purpose = &self.requests[place].purpose;
-        let before = self.requests[self.turns..=place].iter();
+        let purpose = &self.requests[index].purpose;
+        let before = self.requests[self.turns..=index].iter();
         let number = before.filter(|record| record.purpose == *purpose).count();
         format!("{}-{number}", purpose.replace(' ', "-"))
     }
@@ -112,15 +112,15 @@ impl SessionRequests {
         if let Ok(number) = name.parse::<usize>()
             && name.len() < 8
         {
-            return match number.checked_sub(1).filter(|place| *place < last) {
-                Some(place) => Ok(place),
+            return match number.checked_sub(1).filter(|index| *index < last) {
+                Some(index) => Ok(index),
                 None => {
                     Err(Failure::usage(format!("session {session} has {last} requests, but no {number}")).hint(hint))
                 }
             };
         }
-        if let Some(place) = (last..self.requests.len()).find(|place| self.number(*place) == name) {
-            return Ok(place);
+        if let Some(index) = (last..self.requests.len()).find(|index| self.number(*index) == name) {
+            return Ok(index);
         }
         let is_it = |record: &RequestRecord| record.id.to_string().starts_with(name);
         match self.requests.iter().filter(|record| is_it(record)).count() {

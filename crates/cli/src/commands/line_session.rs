@@ -1,6 +1,5 @@
 //! A session line by line, for screen readers and dumb terminals: each line is a task or a slash command.
 
-use super::signals::StopSignals;
 use super::{load_silently, run, run_command};
 use crate::args::{self, GlobalArgs, OpenArgs, RunArgs, TurnArgs};
 use crate::config::{EffortName, LoadedConfig};
@@ -12,9 +11,9 @@ use crate::paths::display_path;
 use crate::{output, project};
 use backends::{sandbox_summary, unfinished_session};
 use clap::ValueEnum as _;
+use headless::signals::StopSignals;
 use std::io::BufRead as _;
 use std::path::PathBuf;
-use toolbox::JobRegistryView;
 use tui::format::{dollars, plural};
 
 /// Commands of the front end that work line by line; `NAME` is this session.
@@ -38,7 +37,7 @@ const OWN_COMMANDS: &[&str] = &[
     "export", "rewind",
 ];
 
-/// Works line by line until the end of the input; all lines are one session.
+/// Runs line by line until the end of the input; all lines belong to one session.
 pub(super) async fn talk(args: OpenArgs, turn: TurnArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
     let mut lines = LineSession {
@@ -60,11 +59,17 @@ pub(super) async fn talk(args: OpenArgs, turn: TurnArgs, global: &GlobalArgs, en
             None => match read_line().await {
                 LineInput::Line(line) if line.is_empty() => continue,
                 LineInput::Line(line) => match lines.handle(&line).await {
-                    Ok(LineOutcome::Quit) => return Ok(ExitStatus::Done),
+                    Ok(LineOutcome::Quit) => {
+                        lines.print_resume_command();
+                        return Ok(ExitStatus::Done);
+                    }
                     Ok(LineOutcome::Next) => Ok(()),
                     Err(failure) => Err(failure),
                 },
-                LineInput::End(exit) => return Ok(exit),
+                LineInput::End(exit) => {
+                    lines.print_resume_command();
+                    return Ok(exit);
+                }
             },
         };
         if let Err(failure) = done {
@@ -84,13 +89,13 @@ struct LineSession<'a> {
     env: &'a ProcessEnv,
 }
 
-/// What follows a line.
+/// The next step after a line.
 enum LineOutcome {
     Next,
     Quit,
 }
 
-/// What was read.
+/// The input.
 enum LineInput {
     Line(String),
     End(ExitStatus),
@@ -135,6 +140,12 @@ impl LineSession<'_> {
         Ok(())
     }
 
+    fn print_resume_command(&self) {
+        if let Some(session) = &self.session {
+            output::print_stderr(&format!("to continue: hew resume {session}\n"));
+        }
+    }
+
     fn config(&self) -> Result<LoadedConfig> {
         load_silently(self.root.clone(), self.global, self.env, self.turn.layers())
     }
@@ -146,12 +157,8 @@ impl LineSession<'_> {
 
     /// The rules files that hew always reads.
     fn rules(&self, loaded: &LoadedConfig) -> Result<Vec<String>> {
-        let (permissions, _) = host::permissions::load(&loaded.layers, loaded.trust, &self.root, self.env);
-        let workspace = host::project_context::open_workspace(&self.root, &permissions)?;
-        let jobs = JobRegistryView::default();
-        let context = host::project_context::project_context(&loaded.config, loaded.trust, &workspace, jobs, self.env);
-        let files = context.initial_rules().into_iter();
-        Ok(files.map(|rules| display_path(&rules.path, self.env)).collect())
+        let files = host::project_context::rules_files(&self.root, loaded, self.env)?;
+        Ok(files.iter().map(|path| display_path(path, self.env)).collect())
     }
 
     async fn handle(&mut self, line: &str) -> Result<LineOutcome> {
@@ -174,10 +181,9 @@ impl LineSession<'_> {
                 self.session = None;
                 output::print_stderr("new session\n");
             }
-            Some("init") => self.run_task(vec![tui::INIT_PROMPT.to_owned()]).await?,
-            Some("review") => {
-                let prompt = format!("{} {rest}", tui::REVIEW_PROMPT).trim_end().to_owned();
-                self.run_task(vec![prompt]).await?;
+            Some(name @ ("init" | "review")) => {
+                let prompt = tui::prompt_of_command(name, rest);
+                self.run_task(prompt.into_iter().collect()).await?;
             }
             Some("sessions") if rest.is_empty() => {
                 self.hew(&["sessions", "list"])?;
@@ -402,11 +408,11 @@ fn help() -> String {
 async fn read_line() -> LineInput {
     output::print_stderr("> ");
     let (sender, receiver) = tokio::sync::oneshot::channel();
-    // A terminal read cannot be cancelled and must not block the end of hew.
+    // A terminal read cannot be cancelled and must not block the exit.
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
-        // Nothing waits for it after a signal.
+        // After a signal, the line is not used.
         drop(sender.send(match read {
             Ok(0) | Err(_) => None,
             Ok(_) => Some(line.trim().to_owned()),

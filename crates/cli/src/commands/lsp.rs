@@ -41,16 +41,16 @@ pub(super) async fn lsp(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> R
             let failure = Failure::usage("no language server is started here");
             failure.hint("the folder has to be trusted (`hew trust`), and lsp.enabled must not be false")
         })?;
-    let place = workspace
+    let location = workspace
         .locate(file)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    if !servers.serves(place.path()) {
-        let shown = place.shown();
+    if !servers.serves(location.path()) {
+        let shown = location.shown();
         return Err(Failure::usage(format!(
             "no language server on this machine serves {shown}"
         )));
     }
-    let found = servers.diagnostics(Some(place.path())).await;
+    let found = servers.diagnostics(Some(location.path())).await;
     let status = servers.status().pop();
     let (name, state) = status.map_or_else(Default::default, |status| (status.name, status.state));
     servers.stop().await;
@@ -65,7 +65,7 @@ pub(super) async fn lsp(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> R
         };
         format!(
             "{}:{}:{} {word}: {}\n",
-            place.shown(),
+            location.shown(),
             one.line,
             one.column,
             one.message

@@ -86,18 +86,18 @@ fn row(definition: &McpDefinition, offer: Option<&ServerOffer>, problem: Option<
 /// The servers; problems are printed.
 fn servers(root: &Path, loaded: &LoadedConfig, env: &ProcessEnv) -> Result<Option<McpServers>> {
     let confined = confinement::of_project(loaded, root, env)?;
-    let place = McpContext {
+    let context = McpContext {
         confinement: confined.as_ref(),
-        ..place(root, loaded, env)
+        ..context(root, loaded, env)
     };
-    let (servers, server_text) = mcp_servers::servers(place, NotificationSender::none(), None, None)?;
+    let (servers, server_text) = mcp_servers::servers(context, NotificationSender::none(), None, None)?;
     server_text
         .iter()
         .for_each(|text| output::print_stderr(&format!("warning: {text}\n")));
     Ok((!servers.status().is_empty()).then_some(servers))
 }
 
-fn place<'a>(root: &'a Path, loaded: &'a LoadedConfig, env: &'a ProcessEnv) -> McpContext<'a> {
+fn context<'a>(root: &'a Path, loaded: &'a LoadedConfig, env: &'a ProcessEnv) -> McpContext<'a> {
     McpContext {
         config: &loaded.config,
         layers: &loaded.layers,
@@ -214,9 +214,9 @@ async fn remove(name: &str, project: bool, global: &GlobalArgs, env: &ProcessEnv
     let tidy = paths::display_path(&file, env);
     match config::remove(&file, &key)? {
         KeyRemoval::Removed => {
-            let shelf = McpFileCache::new(env)?;
-            shelf.clear(name);
-            shelf
+            let cache = McpFileCache::new(env)?;
+            cache.clear(name);
+            cache
                 .save_login(name, None)
                 .await
                 .map_err(|error| Failure::failed(error.to_string()))?;
@@ -309,16 +309,16 @@ fn logs(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
 
 async fn login(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let place = place(&root, &loaded, env);
-    let (definitions, _) = mcp_servers::definitions(place);
+    let context = context(&root, &loaded, env);
+    let (definitions, _) = mcp_servers::definitions(context);
     let names: Vec<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
     let definition = definitions
         .iter()
         .find(|definition| definition.name == name)
         .ok_or_else(|| unknown(name, &names))?;
-    let around = mcp_servers::server_environment(place)?;
+    let environment = mcp_servers::server_environment(context)?;
     let opened = confinement::environment(&loaded.config, env);
-    mcp::login(definition, &around, |url| {
+    mcp::login(definition, &environment, |url| {
         let opening = match browser::open(url, &root, env, &opened) {
             true => "opening your browser; if nothing happens, open this address on this machine",
             false => "open this address in a browser on this machine",
@@ -332,12 +332,12 @@ async fn login(name: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<Exit
 }
 
 async fn logout(name: &str, env: &ProcessEnv) -> Result<ExitStatus> {
-    let shelf = McpFileCache::new(env)?;
-    if shelf.login(name).await.is_none() {
+    let cache = McpFileCache::new(env)?;
+    if cache.login(name).await.is_none() {
         output::print_stderr(&format!("not logged in to {name}\n"));
         return Ok(ExitStatus::Done);
     }
-    shelf
+    cache
         .save_login(name, None)
         .await
         .map_err(|error| Failure::failed(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! `hew models`: lists models with their prices and abilities.
+//! `hew models`: lists models with their prices and capabilities.
 
 use super::load;
 use crate::args::{GlobalArgs, ModelsArgs as Args};
@@ -46,7 +46,7 @@ pub(super) async fn models(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
     let mut usable = BTreeMap::new();
     for provider in models.providers() {
         let own = provider.preset.is_none();
-        // A local server is there or not; that is found out by asking.
+        // Whether a local server runs is determined by a query.
         let ready = !provider.is_local() && (own || models.key(&provider).await.unwrap_or(None).is_some());
         usable.insert(provider.name.to_string(), ready);
     }
@@ -82,7 +82,7 @@ pub(super) async fn models(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
     Ok(ExitStatus::Done)
 }
 
-/// Models that the configuration only names.
+/// Models that are only defined in the configuration.
 fn add_listed(models: &ModelRegistry<'_>, infos: &mut Vec<Info>) {
     for provider in models.providers() {
         for id in provider.entry.map_or(&[] as &[String], |entry| &entry.models) {
@@ -96,7 +96,7 @@ fn add_listed(models: &ModelRegistry<'_>, infos: &mut Vec<Info>) {
     }
 }
 
-/// Models of servers that answer: local ones, and those of the configuration.
+/// Models of local and configured servers that respond.
 async fn add_discovered(
     models: &ModelRegistry<'_>,
     args: &Args,

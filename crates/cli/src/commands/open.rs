@@ -2,16 +2,18 @@
 
 use super::line_session;
 use crate::args::{DemoArgs, GlobalArgs, OpenArgs, TurnArgs};
+use crate::config::Config;
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::{input, output, project};
 use backends::TuiBackend;
+use headless::output::color::color_depth;
 use model::Message;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use tui::{ColorDepth, ImageProtocol, Options, Reflow, SessionTarget, TuiExit};
+use tui::{ImageProtocol, Options, Reflow, SessionTarget, TuiExit};
 
 /// Whether the terminal front end can be shown here.
 pub(super) fn is_possible(env: &ProcessEnv) -> bool {
@@ -30,7 +32,7 @@ pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) 
     if !is_terminal() {
         return Err(
             Failure::usage("hew without a command requires a terminal").hint(format!(
-                "describe a task: hew run {}; `hew --help` lists the commands",
+                "describe a task: hew run {}, or pipe it into `hew run`; `hew --help` lists the commands",
                 quoted(&args.prompt.join(" "))
             )),
         );
@@ -43,8 +45,12 @@ pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) 
         true => None,
         false => input::message(&args.prompt, &args.file)?,
     };
+    if let Some(server) = &args.attach {
+        let session = args.session.map_or(SessionTarget::Newest, SessionTarget::Named);
+        return super::attach::attach(server, session, first, global, env).await;
+    }
     if args.plain || is_dumb(env) {
-        // A screen reader gets the text itself: no colours, no drawn tables, no animation.
+        // Plain text for screen readers: no colours, tables or animation.
         let env = env.clone().with("TERM", Path::new("dumb"));
         return line_session::talk(args, turn, global, &env).await;
     }
@@ -78,23 +84,43 @@ pub(super) async fn show(
     super::trust::ask_first(&root, env)?;
     let flags = super::session_flags(&turn, global)?;
     let config = flags.load_config(&root, env)?.config;
-    let (theme, keys, problems) = backends::chosen(&config, env);
+    let home = Arc::new(TuiBackend::new(root, flags, env.clone()));
+    let mut options = display_options(which, first, &config, env);
+    options.continue_turn = going == UnfinishedTurn::On;
+    let ended = tui::run(Arc::clone(&home) as _, options).await;
+    finish(ended, || home.open_failure(), env).await
+}
+
+/// The options of the front end: the session, and what the terminal and the configuration determine.
+pub(super) fn display_options(
+    session: SessionTarget,
+    prompt: Option<Message>,
+    config: &Config,
+    env: &ProcessEnv,
+) -> Options {
+    let (theme, keys, problems) = backends::chosen(config, env);
     problems
         .iter()
         .for_each(|problem| output::print_stderr(&format!("warning: {problem}\n")));
-    let home = Arc::new(TuiBackend::new(root, flags, env.clone()));
-    let options = Options {
-        session: which,
-        prompt: first,
-        continue_turn: going == UnfinishedTurn::On,
+    Options {
+        session,
+        prompt,
+        continue_turn: false,
         theme,
         keys,
         vim: config.tui.vim,
-        depth: depth(env),
+        depth: color_depth(env),
         reflow: reflow(env),
         pictures: pictures(env),
-    };
-    let ended = tui::run(Arc::clone(&home) as _, options).await;
+    }
+}
+
+/// Reports the result of the front end. `open_failure` is the reason why a session could not be opened, with its kind.
+pub(super) async fn finish(
+    ended: std::io::Result<TuiExit>,
+    open_failure: impl FnOnce() -> Option<Failure>,
+    env: &ProcessEnv,
+) -> Result<ExitStatus> {
     let TuiExit {
         resume_command: resume,
         signal,
@@ -106,35 +132,20 @@ pub(super) async fn show(
         output::print_stderr(&format!("to continue: {resume}\n"));
     }
     match (signal, trouble) {
+        (Some(2), _) => Ok(ExitStatus::Interrupted),
         (Some(_), _) => Ok(ExitStatus::Terminated),
         (None, _) if demo => super::demo::demo(&DemoArgs::default(), env).await,
-        (None, Some(trouble)) => Err(home.open_failure().unwrap_or_else(|| Failure::failed(trouble.message))),
+        (None, Some(trouble)) => Err(open_failure().unwrap_or_else(|| Failure::failed(trouble.message))),
         (None, None) => Ok(ExitStatus::Done),
     }
 }
 
-/// A task as shells take it.
+/// A task quoted for the shell.
 fn quoted(task: &str) -> String {
     match task {
         "" => "\"…\"".into(),
         task if !task.contains(['"', '$', '`', '\\', '!', '\n']) => format!("\"{task}\""),
         task => format!("'{}'", task.replace('\'', "'\\''")),
-    }
-}
-
-/// The number of colours that the terminal reports.
-pub(super) fn depth(env: &ProcessEnv) -> ColorDepth {
-    if env.get("NO_COLOR").is_some() {
-        return ColorDepth::Mono;
-    }
-    let term = env.get("TERM").unwrap_or_default();
-    match env.get("COLORTERM") {
-        Some("truecolor" | "24bit") => ColorDepth::True,
-        Some(_) | None if term.contains("256color") || term.contains("kitty") || term.contains("direct") => {
-            ColorDepth::Indexed
-        }
-        Some(_) => ColorDepth::Indexed,
-        None => ColorDepth::Basic,
     }
 }
 

@@ -25,9 +25,8 @@ pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &Pro
         Some(Args::Revoke { rule: None, .. }) => {
             let root = project::root(global.cwd.as_deref(), env)?;
             let count = GrantFile::open(&root, env)?.revoke_all()?;
-            let are = if count == 1 { "is" } else { "are" };
             let answers = plural(count as u64, "saved answer");
-            output::print_stderr(&format!("{answers} {are} gone\n"));
+            output::print_stderr(&format!("revoked {answers}\n"));
             Ok(ExitStatus::Done)
         }
         Some(Args::Test(test)) => test_action(test, false, global, env),
@@ -108,8 +107,8 @@ fn add(effect: RuleEffect, rule: &str, project: bool, global: &GlobalArgs, env: 
 
 fn revoke(rule: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let root = project::root(global.cwd.as_deref(), env)?;
-    let gone = grants::revoke_rule(rule, &root, env)?;
-    output::print_stderr(&format!("{}\n", gone.join("\n")));
+    let messages = grants::revoke_rule(rule, &root, env)?;
+    output::print_stderr(&format!("{}\n", messages.join("\n")));
     Ok(ExitStatus::Done)
 }
 
@@ -121,7 +120,11 @@ fn test_action(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, e
     let kept = GrantFile::open(&root, env)?.current();
     kept.iter().for_each(|grant| grants.add(grant.clone()));
     permissions.grants = Arc::new(grants);
-    let action = Action::parse(&test.deed.join(" "), &permissions.project).map_err(invalid_rule)?;
+    // As in `permissions test run -- ls -l`.
+    let is_separator = |(at, word): &(usize, &String)| *at == 1 && *word == "--";
+    let words = test.action.iter().enumerate().filter(|entry| !is_separator(entry));
+    let words: Vec<&str> = words.map(|(_, word)| word.as_str()).collect();
+    let action = Action::parse(&words.join(" "), &permissions.project).map_err(invalid_rule)?;
     let name = test.mode.as_deref().unwrap_or(&loaded.config.mode);
     let mode = load_modes(&root, loaded.trust, env).choose(name, &[])?;
     let tool = test.tool.as_deref().unwrap_or(usual_tool(&action));
@@ -196,7 +199,7 @@ fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
     matching
 }
 
-/// The tool that usually does such a thing.
+/// The tool that usually performs such an action.
 fn usual_tool(action: &Action) -> &'static str {
     match action {
         Action::Read { .. } => "read_file",

@@ -133,9 +133,9 @@ fn as_text(request: &Request) -> String {
     text
 }
 
-/// How many tokens something has.
+/// A number of tokens.
 struct SectionTokens {
-    /// The tokenizer, if public: then the count is exact.
+    /// The tokenizer if it is public; the count is then exact.
     by: Option<&'static str>,
     system: u64,
     tools: u64,

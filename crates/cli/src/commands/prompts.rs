@@ -83,7 +83,9 @@ impl PromptFiles {
             Failure::usage(format!("no prompt named `{name}`")).hint(hint)
         };
         match all.contains_key(name) {
-            true => all.remove(name).ok_or_else(|| Failure::failed("it is gone")),
+            true => all
+                .remove(name)
+                .ok_or_else(|| Failure::failed(format!("no prompt named `{name}`"))),
             false => Err(missing()),
         }
     }

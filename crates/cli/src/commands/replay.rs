@@ -114,7 +114,7 @@ fn change(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ReplayCh
             text: read(path)?,
         });
     }
-    if let Some(name) = &args.with_model {
+    if let Some(name) = args.with_model.as_ref().or(global.turn.model.as_ref()) {
         let (_, loaded) = load(global, env, Vec::new())?;
         let models = ModelRegistry::new(&loaded.config, env);
         let info = models.find(name)?;
@@ -236,8 +236,8 @@ fn as_text(replayed: &SessionReplay, change: &ReplayChange) -> String {
         count(|it| matches!(it, ReplayOutcome::Unverified { .. })),
         plural(replayed.steps as u64, "step"),
         match replayed.conflicts.is_empty() {
-            true => "all from the state that the step before had left".to_owned(),
-            false => format!("{} from another state", replayed.conflicts.len()),
+            true => "all from the versions that the previous step left".to_owned(),
+            false => format!("{} from other versions", replayed.conflicts.len()),
         }
     ));
     text

@@ -1,12 +1,12 @@
 //! `hew resume` and `hew fork`: continue a session or a copy of it.
 
-use super::structured_answer::AnswerSchema;
 use super::{open, run};
 use crate::args::{GlobalArgs, ResumeArgs, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::{output, project};
+use headless::structured_answer::AnswerSchema;
 use session::Command;
 
 pub(super) async fn resume(args: ResumeArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
@@ -50,7 +50,7 @@ pub(super) async fn fork(id: Option<&str>, global: &GlobalArgs, env: &ProcessEnv
     Ok(ExitStatus::Done)
 }
 
-/// A lone word that names no session may have been meant for the model.
+/// A single word that is no session's id may be meant as a prompt.
 fn with_prompt_hint(mut failure: Failure, id: Option<&str>) -> Failure {
     if let Some(word) = id.filter(|word| !looks_like_an_id(word)) {
         let hint = failure.hint.map(|hint| format!("{hint}\n")).unwrap_or_default();
@@ -69,7 +69,7 @@ fn sort_out(id: Option<String>, prompt: Vec<String>) -> (Option<String>, Vec<Str
     }
 }
 
-/// Ids begin with the time, which begins with a zero for a while yet. No word of a prompt does; a mistyped id may.
+/// Ids begin with their time, whose first digit is zero until 2527. Words of a prompt do not begin with a zero.
 fn looks_like_an_id(word: &str) -> bool {
     let hex = |c: char| c.is_ascii_hexdigit() || c == '-';
     let number = word.contains(|c: char| c.is_ascii_digit());
@@ -102,6 +102,6 @@ mod tests {
         assert_eq!(check(&["zzz"]), (Some("zzz".into()), String::new()));
         assert_eq!(check(&["0199-zz", "go"]), (Some("0199-zz".into()), "go".into()));
         assert_eq!(check(&["add", "a", "test"]), (None, "add a test".into()));
-        assert_eq!(check(&["go on!"]), (None, "go on!".into()));
+        assert_eq!(check(&["continue!"]), (None, "continue!".into()));
     }
 }

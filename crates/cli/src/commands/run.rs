@@ -1,14 +1,15 @@
-//! `hew run`: works on a task until it is done.
+//! `hew run`: runs a task until it is done.
 
-use super::structured_answer::AnswerSchema;
-use super::turn_driver::{self, RunReporting};
-use super::{terminal_answers, warn, with_set};
+use super::{warn, with_set};
 use crate::args::{GlobalArgs, RunArgs, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::{input, output, project};
 use agent::{Approvals, Previews};
+use headless::driver::{self, RunReporting};
+use headless::structured_answer::AnswerSchema;
+use headless::terminal_answers;
 use host::sessions::{find, open_store, resume_command};
 use host::system_prompt::PromptChange;
 use host::{ClientServices, SessionProject, SessionRef, SessionRequest};
@@ -97,6 +98,7 @@ async fn open_and_drive(
             "warning: {what} is the project: everything in it may be read and changed; -C names another directory\n"
         ));
     }
+    let command = super::slash_commands::expand_built_in(command, &project, env)?;
     let session = host::open(SessionRequest {
         project,
         env,
@@ -133,5 +135,5 @@ async fn open_and_drive(
     };
     let servers = session.resources.mcp_servers.as_ref();
     let command = host::mcp_servers::expand_prompt_command(servers, command).await?;
-    turn_driver::drive(session, command, expected, &reporting, env).await
+    driver::drive(session, command, expected, &reporting, env).await
 }

@@ -1,6 +1,5 @@
 //! `hew serve`: sessions for browsers and programs over HTTP.
 
-use super::signals::StopSignals;
 use crate::args::{GlobalArgs, ServeArgs, ServeCommand, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
@@ -9,6 +8,7 @@ use crate::output::format::{ago, now};
 use crate::output::table::{self, ColumnAlign};
 use crate::{atomic, output, paths, project};
 use backends::{DeviceFiles, WebBackend};
+use headless::signals::StopSignals;
 use serde::{Deserialize, Serialize};
 use server::http::{DeviceRegistry, HttpServer, HttpSettings, SelfSigned, openapi_document, qr_rows, self_signed};
 use session::Time;
@@ -26,11 +26,23 @@ const PORT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval of these attempts.
 const PORT_RETRY: Duration = Duration::from_millis(50);
 
-/// How the running server is reached, for other processes.
+/// The address of the running server, for other processes.
 #[derive(Debug, Serialize, Deserialize)]
-struct ServerFile {
-    url: String,
+pub(super) struct ServerFile {
+    pub(super) url: String,
     pid: u32,
+    /// The fingerprint of its certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fingerprint: Option<String>,
+}
+
+impl ServerFile {
+    /// The running server of this computer.
+    pub(super) fn read(folder: &Path) -> Result<Self> {
+        let stored = std::fs::read_to_string(folder.join("server.json")).ok();
+        let server = stored.and_then(|text| serde_json::from_str(&text).ok());
+        server.ok_or_else(|| Failure::failed("no server is running").hint("start one with `hew serve`"))
+    }
 }
 
 /// Removes the file about the server.
@@ -45,7 +57,7 @@ impl Drop for RemoveFile {
 pub(super) fn serve(args: ServeArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let folder = paths::data_dir(env)?.join("serve");
     let stored = DeviceRegistry::load(Box::new(DeviceFiles::new(folder.join("devices.json"))));
-    let devices = stored.map_err(|error| Failure::failed(format!("start_failure read the devices: {error}")))?;
+    let devices = stored.map_err(|error| Failure::failed(format!("cannot read the devices: {error}")))?;
     match &args.command {
         None => run(args, global, env, Arc::new(devices), &folder),
         Some(ServeCommand::Link) => link(&devices, &folder),
@@ -90,10 +102,11 @@ fn run(
     let about = ServerFile {
         url: base_url.clone(),
         pid: std::process::id(),
+        fingerprint: tls.as_ref().and_then(SelfSigned::fingerprint),
     };
     atomic::write(&file, &output::pretty(&about)?).map_err(|error| Failure::file("write", &file, &error))?;
     let _remove = RemoveFile(file);
-    announce(&base_url, tls.as_ref(), &devices)?;
+    announce(&about, &devices)?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     // Connections are served on their own thread: a tool may block the thread of sessions.
@@ -112,7 +125,7 @@ fn run(
             _ = &mut ended => return ExitStatus::Failed,
             _ = signals.next() => {}
         }
-        output::print_stderr("closing the sessions; press Ctrl-C again to exit at once\n");
+        output::print_stderr("closing the sessions; press Ctrl-C again to exit immediately\n");
         drop(stop);
         tokio::select! {
             _ = &mut ended => {}
@@ -131,12 +144,12 @@ fn run(
 }
 
 fn runtime() -> Result<Runtime> {
-    let built = Builder::new_current_thread().enable_all().build();
+    let built = Builder::new_current_thread().enable_all().event_interval(1).build();
     built.map_err(|error| start_failure(&error))
 }
 
 fn start_failure(error: &std::io::Error) -> Failure {
-    Failure::failed(format!("start_failure start the server: {error}"))
+    Failure::failed(format!("cannot start the server: {error}"))
 }
 
 fn listen(address: &str) -> Result<TcpListener> {
@@ -156,7 +169,7 @@ fn listen(address: &str) -> Result<TcpListener> {
                 std::thread::sleep(PORT_RETRY);
             }
             Err(error) => {
-                return Err(Failure::failed(format!("start_failure listen on {address}: {error}"))
+                return Err(Failure::failed(format!("cannot listen on {address}: {error}"))
                     .hint("choose another port with --listen 127.0.0.1:PORT; port 0 takes a free one"));
             }
         }
@@ -260,7 +273,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// The address under which other devices reach a server on all interfaces. Nothing is sent.
+/// The address at which other devices reach a server on all interfaces. Sends nothing.
 fn public_address(address: SocketAddr) -> Option<IpAddr> {
     if !address.ip().is_unspecified() {
         return None;
@@ -271,22 +284,25 @@ fn public_address(address: SocketAddr) -> Option<IpAddr> {
 }
 
 /// Prints how to reach the server and how to pair a device.
-fn announce(base_url: &str, tls: Option<&SelfSigned>, devices: &DeviceRegistry) -> Result<()> {
-    let mut text = format!("hew serves sessions at {base_url}\n");
-    if let Some(fingerprint) = tls.and_then(SelfSigned::fingerprint) {
+fn announce(server: &ServerFile, devices: &DeviceRegistry) -> Result<()> {
+    let mut text = format!("hew serves sessions at {}\n", server.url);
+    if let Some(fingerprint) = &server.fingerprint {
         text.push_str(&format!("SHA-256 fingerprint of the certificate: {fingerprint}\n"));
     }
-    text.push_str(&new_link(base_url, devices)?);
+    text.push_str(&new_link(server, devices)?);
     output::print(&text);
     Ok(())
 }
 
 /// A new pairing link as text, with a QR code on a terminal.
-fn new_link(base_url: &str, devices: &DeviceRegistry) -> Result<String> {
+fn new_link(server: &ServerFile, devices: &DeviceRegistry) -> Result<String> {
     let created = devices.create_code();
-    let (code, _) = created.map_err(|error| Failure::failed(format!("start_failure store a pairing code: {error}")))?;
-    let url = format!("{base_url}/pair?code={code}");
+    let (code, _) = created.map_err(|error| Failure::failed(format!("cannot store a pairing code: {error}")))?;
+    let url = format!("{}/pair?code={code}", server.url);
     let mut text = format!("Pair a device (valid once, for 10 minutes): {url}\n");
+    if let Some(fingerprint) = &server.fingerprint {
+        text.push_str(&format!("Or a terminal: hew --attach '{url}#sha256={fingerprint}'\n"));
+    }
     if std::io::stdout().is_terminal() {
         text.push_str(&qr_text(&qr_rows(&url)));
     }
@@ -317,17 +333,14 @@ fn qr_text(rows: &[String]) -> String {
 }
 
 fn link(devices: &DeviceRegistry, folder: &Path) -> Result<ExitStatus> {
-    let file = folder.join("server.json");
-    let stored = std::fs::read_to_string(&file).ok();
-    let server: Option<ServerFile> = stored.and_then(|text| serde_json::from_str(&text).ok());
-    let server = server.ok_or_else(|| Failure::failed("no server is running").hint("start one with `hew serve`"))?;
-    output::print(&new_link(&server.url, devices)?);
+    let server = ServerFile::read(folder)?;
+    output::print(&new_link(&server, devices)?);
     Ok(ExitStatus::Done)
 }
 
 fn token(devices: &DeviceRegistry, name: &str) -> Result<ExitStatus> {
     let created = devices.create_token(name);
-    let device = created.map_err(|error| Failure::failed(format!("start_failure store the token: {error}")))?;
+    let device = created.map_err(|error| Failure::failed(format!("cannot store the token: {error}")))?;
     output::print_checked(&format!("{}\n", device.token))?;
     output::print_stderr(&format!(
         "The token is not shown again; `hew serve revoke {}` revokes it.\n",
@@ -371,7 +384,7 @@ fn list(devices: &DeviceRegistry, json: bool) -> Result<ExitStatus> {
 
 fn revoke(devices: &DeviceRegistry, id: &str) -> Result<ExitStatus> {
     let revoked = devices.revoke(id);
-    match revoked.map_err(|error| Failure::failed(format!("start_failure store the devices: {error}")))? {
+    match revoked.map_err(|error| Failure::failed(format!("cannot store the devices: {error}")))? {
         true => {
             output::print_stderr(&format!("revoked {id}\n"));
             Ok(ExitStatus::Done)

@@ -48,7 +48,7 @@ pub(super) async fn search(
         let loaded = store.load(meta.id).await?;
         let mut text = session_markdown::render(&loaded, &[], MarkdownDetail::Short, &|_| None);
         text.truncate(text.floor_char_boundary(MAX_TEXT));
-        // The title takes the place of a file name.
+        // The title is used as the file name.
         let title = meta.title.as_deref().unwrap_or("untitled").replace(['/', '.'], " ");
         let path = format!("{}/{title}.md", meta.id);
         builder.add(&path, IndexStamp::default(), &text);

@@ -1,6 +1,6 @@
 //! `hew sessions`: lists, shows, exports and deletes sessions.
 
-use super::{export, terminal_answers};
+use super::export;
 use crate::args::{GlobalArgs, SessionsCommand, SessionsListArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
@@ -10,6 +10,7 @@ use crate::output::format::{ago, dollars, line, now, plural, rfc3339, tokens};
 use crate::output::table::{self, ColumnAlign};
 use crate::{output, paths, project};
 use backends::session_markdown::{self, MarkdownDetail};
+use headless::terminal_answers;
 use host::redaction::Redactor;
 use host::sessions::{find, short_id};
 use serde::Serialize;
@@ -174,7 +175,7 @@ async fn list(store: &SqliteStore, args: &SessionsListArgs, global: &GlobalArgs,
     Ok(())
 }
 
-/// Whether a session is no subtask of one that is listed too.
+/// Whether a session is not a subtask of another listed session.
 fn is_first(meta: &SessionMeta, all: &[SessionMeta]) -> bool {
     match &meta.parent {
         Some(parent) => all.iter().all(|other| other.id != parent.session),
@@ -186,7 +187,7 @@ fn is_first(meta: &SessionMeta, all: &[SessionMeta]) -> bool {
 fn family<'a>(meta: &'a SessionMeta, all: &'a [SessionMeta], depth: usize, shown: &mut Vec<(usize, &'a SessionMeta)>) {
     shown.push((depth, meta));
     let is_child = |other: &&SessionMeta| other.parent.as_ref().is_some_and(|parent| parent.session == meta.id);
-    // Newest first is how they come.
+    // They are sorted from newest to oldest.
     for child in all.iter().rev().filter(is_child) {
         if shown.iter().all(|(_, known)| known.id != child.id) {
             family(child, all, depth + 1, shown);

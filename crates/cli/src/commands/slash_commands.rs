@@ -6,9 +6,11 @@ use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::{output, paths};
-use host::project_context;
+use host::{SessionProject, project_context};
+use model::Part;
 use prompt::{CommandLookup, CommandOwner, SlashCommand, SlashCommandKind};
 use serde_json::{Value, json};
+use session::Command;
 
 pub(super) fn commands(args: &CommandsArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
@@ -69,6 +71,34 @@ fn command_json(slash: &SlashCommand) -> Value {
         "trusted": slash.owner == CommandOwner::User,
         "path": slash.path,
     })
+}
+
+/// Replaces a built-in command that is a prompt, such as `/review`, by its text. Commands of the project and of the user
+/// with the same name precede it. Other built-in commands are an error.
+pub(super) fn expand_built_in(command: Command, project: &SessionProject, env: &ProcessEnv) -> Result<Command> {
+    let Command::Prompt { mut message, delivery } = command else {
+        return Ok(command);
+    };
+    if let Some(Part::Text { text, .. }) = message.parts.first_mut()
+        && let Some(line) = text.strip_prefix('/')
+    {
+        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let named = |built_in: &&tui::BuiltInCommand| built_in.name == name || built_in.aliases.contains(&name);
+        if let Some(built_in) = tui::SLASH_COMMANDS.iter().find(named)
+            && !project_context::commands(&project.root, &project.loaded, env)?.contains_key(name)
+        {
+            *text = match tui::prompt_of_command(built_in.name, rest.trim()) {
+                Some(prompt) => prompt,
+                None => {
+                    let failure = Failure::usage(format!("/{name} is a command of the terminal front end"));
+                    return Err(
+                        failure.hint("run `hew` without a command to use it; `hew --help` lists the commands here")
+                    );
+                }
+            };
+        }
+    }
+    Ok(Command::Prompt { message, delivery })
 }
 
 fn unknown(name: &str, near: &[String]) -> Failure {

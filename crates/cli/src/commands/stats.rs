@@ -1,10 +1,10 @@
-//! `hew stats`: what the sessions did, from the measurements in the session database.
+//! `hew stats`: statistics of sessions, from the measurements in the session database.
 
 mod aggregate;
 mod html;
 mod plot;
 
-use super::cost::parse_since;
+use super::cost::{no_requests, parse_since};
 use crate::args::{GlobalArgs, StatsArgs as Args, StatsGrouping};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
@@ -36,12 +36,13 @@ pub(super) async fn stats(args: &Args, global: &GlobalArgs, env: &ProcessEnv) ->
     let (rows, total) = aggregate(&data, args.by);
     match args.json {
         true => output::print_checked(&output::pretty(&as_json(args.by, &rows, &total))?)?,
+        false if total.requests == 0 => output::print_checked(&no_requests(args.all))?,
         false => output::print_checked(&as_text(args.by, &rows, &total))?,
     }
     Ok(ExitStatus::Done)
 }
 
-/// The measurements of the chosen sessions and their subtasks.
+/// The measurements of the selected sessions and their subtasks.
 async fn load(
     store: &SqliteStore,
     args: &Args,
@@ -225,7 +226,7 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// A duration with a fitting unit.
+/// A duration in a suitable unit.
 fn duration(millis: u64) -> String {
     match millis {
         0..10_000 => format!("{millis} ms"),

@@ -1,6 +1,6 @@
 //! `hew tools`: lists tools with their token cost, shows one, runs one.
 
-use super::{load, terminal_answers};
+use super::load;
 use crate::args::{GlobalArgs, ToolsArgs, ToolsCommand};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
@@ -11,6 +11,7 @@ use crate::output::table::{self, ColumnAlign};
 use crate::output::text::describe;
 use crate::output::{self};
 use futures::future::{BoxFuture, FutureExt as _};
+use headless::terminal_answers;
 use model::{Block, Features, Info};
 use policy::{Action, Decision, Policy};
 use serde::Serialize;
@@ -24,7 +25,7 @@ use tool::{
 
 /// The average number of bytes per token.
 const BYTES_PER_TOKEN: usize = 4;
-/// More input than this was not meant.
+/// The maximum size of the input.
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
 /// A tool in the JSON of `hew tools --json`.
@@ -33,9 +34,9 @@ struct ToolJson<'a> {
     name: &'a str,
     /// Whether every request lists it; otherwise the model has to search for it.
     listed: bool,
-    /// About how many tokens telling of it takes.
+    /// The approximate number of tokens of its description.
     tokens: usize,
-    /// Whether it only looks.
+    /// Whether it is read-only.
     read_only: bool,
     aliases: Vec<&'a str>,
     description: &'a str,

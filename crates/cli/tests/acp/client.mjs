@@ -53,7 +53,7 @@ const report = await app.connectWith(stream, async (agent) => {
 
   answers = ["allow_once"];
   const resource = { type: "resource", resource: { uri: `file://${root}/b.txt`, text: "embedded words", mimeType: "text/plain" } };
-  await prompt(sessionId, "Mend it. See ", resource);
+  await prompt(sessionId, "Fix it. See ", resource);
 
   const started = new Promise((resolve) => (running = resolve));
   const going = prompt(sessionId, "Take your time.");

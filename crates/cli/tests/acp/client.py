@@ -147,7 +147,7 @@ async def main():
         if os.environ.get("KILL") == "yes":
             going = asyncio.create_task(prompt(name, "Take your time."))
             await editor.running.wait()
-            # What the model said is kept when its whole input is told.
+            # The reply is stored when the input of its call is complete.
             await editor.kept.wait()
             process.kill()
             await asyncio.wait([going])
@@ -161,7 +161,7 @@ async def main():
         editor.answers = ["allow_once"]
         link = acp.resource_link_block(name="b.txt", uri=f"file://{root}/b.txt")
         image = acp.image_block("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==", "image/png")
-        await prompt(name, "Mend it. See ", link, image)
+        await prompt(name, "Fix it. See ", link, image)
 
         editor.running.clear()
         going = asyncio.create_task(prompt(name, "Take your time."))

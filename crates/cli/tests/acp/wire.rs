@@ -1,4 +1,4 @@
-//! Holds what was said on the wire against the protocol's published schema.
+//! Checks recorded messages against the protocol's published schema.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ struct Method {
     result: Option<JsonSchemaValidator>,
 }
 
-/// Checks every message of a log: the envelope, and what belongs to its method.
+/// Checks every message of a log: the envelope, and the parameters or result of its method.
 pub(crate) fn check(log: &Path) {
     let text = std::fs::read_to_string(log).unwrap();
     let schema: Value = serde_json::from_str(include_str!("schema.json")).unwrap();
@@ -34,7 +34,7 @@ pub(crate) fn check(log: &Path) {
                 let known = methods
                     .get(method)
                     .unwrap_or_else(|| panic!("{method} is not in the schema"));
-                hold(known.params.as_ref(), &message["params"], method);
+                check_type(known.params.as_ref(), &message["params"], method);
                 if !message["id"].is_null() {
                     asked.insert((by, id), method.to_owned());
                 }
@@ -43,15 +43,15 @@ pub(crate) fn check(log: &Path) {
                 let other = if by == "agent" { "client" } else { "agent" };
                 let method = asked.remove(&(other.to_owned(), id)).expect("an answer to a question");
                 if message.get("error").is_none() {
-                    hold(methods[&method].result.as_ref(), &message["result"], &method);
+                    check_type(methods[&method].result.as_ref(), &message["result"], &method);
                 }
             }
         }
     }
-    assert!(count > 10, "only {count} messages were seen");
+    assert!(count > 10, "only {count} messages were recorded");
 }
 
-fn hold(schema: Option<&JsonSchemaValidator>, value: &Value, method: &str) {
+fn check_type(schema: Option<&JsonSchemaValidator>, value: &Value, method: &str) {
     let schema = schema.unwrap_or_else(|| panic!("{method} has no such type"));
     assert_eq!(schema.violations(value), None, "{method}: {value}");
 }

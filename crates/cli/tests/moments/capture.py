@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Captures the screens of hew and of other agents at the same moments, in tmux, with a scripted model.
 
-    capture.py HEW SCRIPTED OUT
+    capture.py HEW SCRIPTED OUT [AGENT...]
 
-HEW and SCRIPTED are the built binaries, OUT is a folder for the captures: OUT/AGENT-MOMENT.txt. Other agents are captured if they
-are on the PATH or in HEW_NODE_MODULES (claude, codex, opencode); the script installs nothing. Without tmux it does nothing.
+HEW and SCRIPTED are the built binaries, OUT is a folder for the captures: OUT/AGENT-MOMENT.txt, and .ansi with colours. Other
+agents are captured if they are on the PATH or in HEW_NODE_MODULES (claude, codex, opencode); the script installs nothing.
 """
 import json
 import os
@@ -16,22 +16,61 @@ import tempfile
 import time
 
 WIDTH, HEIGHT = 100, 30
-TASK = "run the tests"
-COMMAND = "sh -c 'for i in $(seq 40); do echo test $i ok; done; rm -f /var/tmp/moments-probe'"
+COMMAND = "for i in $(seq 60); do echo test $i ok; done; rm -f moments-probe"
+SHORT = "def total(prices):\n    return sum(prices)\n"
+EDIT = ("    return sum(prices)", "    return round(sum(prices), 2)")
+LONG = "".join(f"def function_{n}(value):\n    return value * {n}\n" for n in range(100))
+# How long an agent may take to start and to answer, in seconds.
+PATIENCE = 60
 
-# The name of the shell tool and the input with which each agent calls it, its variables, and files of its home folder that skip
-# its first-run questions.
+
+def patch(action, path, lines):
+    """A call of codex that changes a file. It is sent as a command, because the scripted model has no free-form calls."""
+    text = f"*** Begin Patch\n*** {action} File: {path}\n{lines}*** End Patch\n"
+    return ("exec_command", {"cmd": f"apply_patch <<'PATCH'\n{text}PATCH"})
+
+
+def added(text):
+    return "".join(f"+{line}\n" for line in text.splitlines())
+
+
+class Agent:
+    """How an agent is started and used: the text of its first screen, its calls, its environment and files, and its keys."""
+
+    def __init__(self, ready, tools, env, files, dialogs=(), **keys):
+        self.ready, self.tools, self.env, self.files, self.dialogs = ready, tools, env, files, dialogs
+        self.keys = {"allow": "Enter", "expand": "C-o", "mode": "BTab", "models": "/model", "close": "Escape", **keys}
+
+    def key(self, name):
+        return self.keys.get(name, name)
+
+
+def anthropic(url):
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-x"}
+
+
 AGENTS = {
-    "hew": (
-        "terminal",
-        {"command": COMMAND},
-        lambda url: {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-x"},
-        lambda url, project: {".config/hew/config.toml": "[approval]\ncommands = \"ask\"\n"},
+    "hew": Agent(
+        "Describe a task",
+        lambda root: {
+            "run": lambda command: ("terminal", {"command": command}),
+            "write": lambda path, text: ("write_file", {"path": path, "content": text}),
+            "edit": lambda path, old, new: ("edit_file", {"path": path, "edits": [{"old_text": old, "new_text": new}]}),
+        },
+        anthropic,
+        lambda url, project: {".config/hew/config.toml": '[approval]\ncommands = "ask"\nwrites = "ask"\n'},
     ),
-    "claude": (
-        "Bash",
-        {"command": COMMAND, "description": "Run the tests"},
-        lambda url: {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+    "claude": Agent(
+        "for shortcuts",
+        lambda root: {
+            "run": lambda command: ("Bash", {"command": command, "description": "Run it"}),
+            "write": lambda path, text: ("Write", {"file_path": f"{root}/{path}", "content": text}),
+            "edit": lambda path, old, new: (
+                "Edit",
+                {"file_path": f"{root}/{path}", "old_string": old, "new_string": new},
+            ),
+        },
+        lambda url: {**anthropic(url), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"},
         lambda url, project: {
             ".claude.json": json.dumps(
                 {
@@ -43,14 +82,22 @@ AGENTS = {
             )
         },
     ),
-    "codex": (
-        "shell",
-        {"command": ["bash", "-lc", COMMAND]},
+    "codex": Agent(
+        "Ask Codex",
+        lambda root: {
+            "run": lambda command: ("exec_command", {"cmd": command}),
+            "write": lambda path, text: patch("Add", path, added(text)),
+            "edit": lambda path, old, new: patch("Update", path, f"@@\n-{old}\n+{new}\n"),
+        },
         lambda url: {"SCRIPTED_KEY": "sk-x"},
         lambda url, project: {
             ".codex/config.toml": f'''model = "gpt-5.5"
 model_provider = "scripted"
-approval_policy = "on-request"
+check_for_update_on_startup = false
+sandbox_mode = "read-only"
+[features]
+plugins = false
+apps = false
 [model_providers.scripted]
 name = "scripted"
 base_url = "{url}/v1"
@@ -60,38 +107,85 @@ wire_api = "responses"
 trust_level = "untrusted"
 '''
         },
+        dialogs=[("Open restricted", ["Enter"]), ("Use existing model", ["Down", "Enter"])],
+        expand="C-t",
     ),
-    "opencode": (
-        "bash",
-        {"command": COMMAND, "description": "Run the tests"},
-        lambda url: {"ANTHROPIC_API_KEY": "sk-x", "OPENCODE_DISABLE_AUTOUPDATE": "1"},
+    "opencode": Agent(
+        "ctrl+p",
+        lambda root: {
+            "run": lambda command: ("bash", {"command": command, "description": "Run it"}),
+            "write": lambda path, text: ("write", {"filePath": f"{root}/{path}", "content": text}),
+            "edit": lambda path, old, new: (
+                "edit",
+                {"filePath": f"{root}/{path}", "oldString": old, "newString": new},
+            ),
+        },
+        lambda url: {
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_SHARE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        },
         lambda url, project: {
             ".config/opencode/opencode.json": json.dumps(
                 {
+                    "autoupdate": False,
                     "model": "anthropic/claude-sonnet-4-5",
-                    "provider": {"anthropic": {"options": {"baseURL": url + "/v1"}}},
-                    "permission": {"bash": "ask"},
+                    "provider": {"anthropic": {"options": {"baseURL": url + "/v1", "apiKey": "sk-x"}}},
+                    "permission": {"bash": "ask", "edit": "ask"},
                 }
             )
         },
+        mode="Tab",
+        models="/models",
+        expand="C-p",
     ),
 }
 
-# Text that an agent shows when it is ready.
-READY = {"hew": "Describe a task", "claude": "for shortcuts", "codex": "for shortcuts", "opencode": "ctrl+p"}
-# How long an agent may take to start, in seconds.
-START = 60
+# Texts that show that an approval is requested, in any agent.
+ASKS = ["wants to", "Do you want", "Would you like", "Permission required"]
 
-# Each moment: its name, what is typed before it, and how long the screen may take to settle.
+# Each moment: its name, what is typed before it (names of keys are in `Agent.keys`), and the texts of which one must appear.
 MOMENTS = [
-    ("start", [], 3),
-    ("slash-menu", ["/"], 2),
-    ("approval", ["BSpace", TASK, "Enter"], 10),
-    ("approval-full", ["C-o"], 2),
-    ("end-of-turn", ["Escape", "y", "Enter"], 6),
-    ("details", ["C-o"], 2),
-    ("exit", ["Escape", "C-c", "C-c"], 3),
+    ("start", [], []),
+    ("slash-menu", ["/"], []),
+    ("file-completion", ["BSpace", "look at @cart"], ["cart.py"]),
+    ("approve-command", ["C-u", "run the tests", "Enter"], ASKS),
+    ("long-output", ["allow"], ["All 60"]),
+    ("expanded-output", ["expand"], []),
+    ("approve-new-file", ["close", "C-u", "write the total", "Enter"], ASKS),
+    ("approve-edit", ["allow", "WAIT:It is written", "round the total", "Enter"], ASKS),
+    ("diff", ["allow"], ["It is rounded"]),
+    ("approve-long-file", ["write the functions", "Enter"], ASKS),
+    ("end-of-turn", ["allow"], ["All functions"]),
+    ("model-picker", ["models", "Enter"], []),
+    ("mode-switch", ["close", "close", "mode"], []),
+    ("running-command", ["mode", "mode", "start the server", "Enter", "WAIT:ASKS", "allow"], []),
+    ("interrupt", ["Escape"], []),
+    ("provider-error", ["C-u", "now fail", "Enter"], []),
+    ("exit", ["Escape", "Escape", "C-c", "C-c"], []),
 ]
+
+
+def script(tools):
+    def turn(text, name, *arguments):
+        tool, given = tools[name](*arguments)
+        return {"text": text, "calls": [{"name": tool, "input": given}]}
+
+    turns = [
+        turn("I will run the tests.", "run", COMMAND),
+        {"text": "All 60 tests pass."},
+        turn("I will write it.", "write", "total.py", SHORT),
+        {"text": "It is written."},
+        turn("I will round it.", "edit", "total.py", *EDIT),
+        {"text": "It is rounded: `round(…, 2)`."},
+        turn("Now the functions.", "write", "functions.py", LONG),
+        {"text": "All functions are written."},
+        turn("I will start it.", "run", "sleep 60; rm -f moments-probe"),
+        {"text": "Fails.", "faults": [{"fault": "overloaded", "times": "always"}]},
+        {"text": "Fails.", "faults": [{"fault": "overloaded", "times": "always"}]},
+    ]
+    return json.dumps({"turns": turns, "strict": False, "side": "Cart totals"})
 
 
 def locate(name, hew):
@@ -109,82 +203,106 @@ class Screen:
         self.socket = f"moments-{os.getpid()}"
         line = ["env", "-i", *[f"{name}={value}" for name, value in env.items()], *command]
         quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in line)
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(WIDTH), "-y", str(HEIGHT), "-c", folder, f"{quoted}; exec sh")
+        size = ["-x", str(WIDTH), "-y", str(HEIGHT)]
+        self.tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", folder, f"{quoted}; exec sh")
 
     def tmux(self, *arguments):
         return subprocess.run(["tmux", "-L", self.socket, *arguments], capture_output=True, text=True).stdout
 
-    def settle(self, seconds):
+    def text(self):
+        return self.tmux("capture-pane", "-p")
+
+    def wait(self, texts, dialogs=()):
+        """Waits until one of the texts appears, and answers dialogs. Returns whether it did."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            shown = self.text()
+            if any(text in shown for text in texts):
+                return True
+            for text, keys in dialogs:
+                if text in shown:
+                    for key in keys:
+                        self.type(key)
+            time.sleep(0.2)
+        return False
+
+    def settle(self, seconds=4):
         """Waits until the screen has not changed for a second, at most `seconds`."""
         last, since, end = None, time.monotonic(), time.monotonic() + seconds
         while time.monotonic() < end:
-            shown = self.tmux("capture-pane", "-p")
+            shown = self.text()
             if shown != last:
                 last, since = shown, time.monotonic()
             elif time.monotonic() - since > 1 and shown.strip():
                 break
             time.sleep(0.1)
-        return last or ""
 
     def type(self, word):
-        special = {"Enter", "Escape", "BSpace"} | {word for word in [word] if word.startswith("C-")}
-        self.tmux("send-keys", *([word] if word in special else ["-l", "--", word]))
-        time.sleep(0.3)
+        special = word in {"Enter", "Escape", "BSpace", "Down", "Tab", "BTab"} or word.startswith("C-")
+        self.tmux("send-keys", *([word] if special else ["-l", "--", word]))
+        # Escape and the next key are one key, and Enter after fast keys is a part of a paste.
+        time.sleep(0.8)
 
     def close(self):
         self.tmux("kill-server")
 
 
 def capture(name, program, scripted, out):
-    tool, call, variables, files = AGENTS[name]
-    with tempfile.TemporaryDirectory() as home:
+    agent = AGENTS[name]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         project = pathlib.Path(home) / "project"
         project.mkdir()
+        (project / "cart.py").write_text("class Cart:\n    pass\n")
         (project / "README.md").write_text("# A project\n")
         subprocess.run(["git", "init", "-q"], cwd=project)
-        script = pathlib.Path(home) / "script.json"
-        turns = [
-            {"text": "I will run the tests.", "calls": [{"name": tool, "input": call}]},
-            {"text": "All **40 tests** pass."},
-        ]
-        script.write_text(json.dumps({"turns": turns, "strict": False}))
-        server = subprocess.Popen([scripted, str(script), "0"], stdout=subprocess.PIPE, text=True)
+        turns = pathlib.Path(home) / "script.json"
+        turns.write_text(script(agent.tools(str(project))))
+        server = subprocess.Popen([scripted, str(turns), "0"], stdout=subprocess.PIPE, text=True)
         url = server.stdout.readline().split()[-1]
-        env = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8", **variables(url)}
-        for path, text in files(url, str(project)).items():
+        env = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        for path, text in agent.files(url, str(project)).items():
             file = pathlib.Path(home) / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-        screen = Screen([program], env, str(project))
+        screen = Screen([program], {**env, **agent.env(url)}, str(project))
+        missed = []
         try:
-            end = time.monotonic() + START
-            while READY[name] not in screen.tmux("capture-pane", "-p") and time.monotonic() < end:
-                time.sleep(0.2)
-            for moment, keys, seconds in MOMENTS:
+            screen.wait([agent.ready], agent.dialogs)
+            for moment, keys, texts in MOMENTS:
                 for key in keys:
-                    screen.type(key)
-                shown = screen.settle(seconds)
-                (out / f"{name}-{moment}.txt").write_text(shown.rstrip() + "\n")
+                    match key.split(":"):
+                        case ["WAIT", "ASKS"]:
+                            screen.wait(ASKS)
+                        case ["WAIT", text]:
+                            screen.wait([text])
+                        case _:
+                            screen.type(agent.key(key))
+                if texts and not screen.wait(texts, agent.dialogs):
+                    missed.append(moment)
+                screen.settle()
+                (out / f"{name}-{moment}.txt").write_text(screen.text().rstrip() + "\n")
+                (out / f"{name}-{moment}.ansi").write_text(screen.tmux("capture-pane", "-p", "-e", "-N"))
         finally:
             screen.close()
             server.kill()
+        return missed
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
     hew, scripted = (str(pathlib.Path(program).resolve()) for program in sys.argv[1:3])
     out = pathlib.Path(sys.argv[3])
     if not shutil.which("tmux"):
         sys.exit("tmux is not installed")
     out.mkdir(parents=True, exist_ok=True)
-    for name in AGENTS:
+    for name in sys.argv[4:] or AGENTS:
         program = locate(name, hew)
         if program is None:
             print(f"{name}: not installed")
             continue
-        capture(name, program, scripted, out)
-        print(f"{name}: {len(MOMENTS)} captures in {out}")
+        missed = capture(name, program, scripted, out)
+        print(f"{name}: {len(MOMENTS)} captures in {out}", *(f"; not reached: {moment}" for moment in missed), sep="")
 
 
 if __name__ == "__main__":

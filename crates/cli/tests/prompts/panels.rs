@@ -116,9 +116,9 @@ async fn panels_are_reopened_on_resume_and_laid_out_again_for_another_model() {
     assert_eq!(shown(&seen, "file:b.txt"), ["b two"]);
     assert_eq!(shown(&seen, "file:c.txt"), [""; 0]);
     let text = seen.raw["messages"].to_string();
-    let place = |wanted: &str| text.find(wanted).unwrap_or_else(|| panic!("{wanted}: {text}"));
-    assert!(place("file:a.txt") < place("file:b.txt"), "{text}");
-    assert!(place("b two") < place("\"go"), "{text}");
+    let position = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    assert!(position("file:a.txt") < position("file:b.txt"), "{text}");
+    assert!(position("b two") < position("\"go"), "{text}");
 }
 
 #[tokio::test]
@@ -140,8 +140,8 @@ async fn panels_of_one_layout_are_ordered_by_their_last_change() {
     run(&hew, &server, &["resume", "last", "-m", other, "look again"]).await;
     let seen = last(&server);
     let text = seen.raw["messages"].to_string();
-    let places = ["c one", "b two", "a two", "\"go"].map(|wanted| text.find(wanted));
-    assert!(places.is_sorted() && places[0].is_some(), "{places:?} {text}");
+    let positions = ["c one", "b two", "a two", "\"go"].map(|part| text.find(part));
+    assert!(positions.is_sorted() && positions[0].is_some(), "{positions:?} {text}");
     for (panel, state) in [
         ("file:a.txt", "a two"),
         ("file:b.txt", "b two"),

@@ -68,6 +68,11 @@ async fn searches_mentions_the_tree_and_git_cover_all_folders() {
             format!("{}\n[1 path]", path("notes.txt")),
         ),
         (
+            "find_path",
+            json!({"pattern": format!("{name}/**/*.rs")}),
+            format!("{}\n[1 path]", path("src/lib.rs")),
+        ),
+        (
             "definition",
             json!({"symbol": "library_function"}),
             format!("{}:1", path("src/lib.rs")),

@@ -4,7 +4,7 @@ use super::{MODEL, configure, hew, show};
 use serde_json::json;
 use testkit::{Hew, ParsedRequest, Project, Script, Server, Turn};
 
-/// Which rules, by their texts, are in the prompt of a project with these files, in order.
+/// The texts of the rules in the prompt of a project with these files, in order.
 async fn rules(files: &[(&str, &str)], home: &[(&str, &str)], args: &[&str]) -> Vec<String> {
     let project = Project::new(files).unwrap();
     let hew = hew(&project);
@@ -95,7 +95,7 @@ async fn run(hew: &Hew, server: &Server, args: &[&str]) -> testkit::Output {
 }
 
 #[tokio::test]
-async fn a_session_continues_in_the_default_mode_when_its_mode_is_gone() {
+async fn a_session_continues_in_the_default_mode_if_its_mode_was_removed() {
     let project = Project::new(&[(".roomodes", GONE)]).unwrap();
     let hew = hew(&project);
     let script = Script::new()
@@ -115,10 +115,10 @@ async fn a_session_continues_in_the_default_mode_when_its_mode_is_gone() {
     std::fs::remove_file(project.path(".roomodes")).unwrap();
     let server = Server::start(Script::new().turn(Turn::text("Two."))).await.unwrap();
     let output = run(&hew, &server, &["--continue", "go on"]).await;
-    let notice = "the mode `docs` of this session no longer exists; it continues in the mode `code`";
+    let notice = "the mode `docs` of this session no longer exists; it continues in the mode `agent`";
     assert!(output.stderr.contains(notice), "{}", output.stderr);
     let seen = server.main_requests().last().unwrap().parsed().unwrap();
-    assert!(seen.system.contains("# Mode: code"), "{}", seen.system);
+    assert!(seen.system.contains("# Mode: agent"), "{}", seen.system);
     let server = Server::start(Script::new().turn(Turn::text("Three."))).await.unwrap();
     let output = run(&hew, &server, &["--continue", "again"]).await;
     assert!(!output.stderr.contains("no longer exists"), "{}", output.stderr);

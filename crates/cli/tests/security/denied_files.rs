@@ -1,11 +1,11 @@
 //! Deny rules for files hold in every tool and inside commands.
 
-use crate::Scene;
+use crate::Fixture;
 use serde_json::json;
 
 #[tokio::test]
 async fn a_file_that_must_not_be_read_is_read_by_no_tool_and_no_command() {
-    let scene = Scene::new(
+    let fixture = Fixture::new(
         "[permissions]\ndeny = ['read(**/*.pem)', 'read(vault/)', 'read(~/outside/**)']\n",
         &[
             ("deep/key.pem", "needle-71\n"),
@@ -14,7 +14,7 @@ async fn a_file_that_must_not_be_read_is_read_by_no_tool_and_no_command() {
             ("open.txt", "needle-74\n"),
         ],
     );
-    let outside = scene.hew.home().join("outside");
+    let outside = fixture.hew.home().join("outside");
     std::fs::create_dir_all(&outside).unwrap();
     std::fs::write(outside.join("b.txt"), "needle-75\n").unwrap();
     let python = format!(
@@ -50,7 +50,7 @@ async fn a_file_that_must_not_be_read_is_read_by_no_tool_and_no_command() {
         ("read_file", json!({"path": "a.txt"})),
         ("read_file", json!({"path": "c/key.pem"})),
     ];
-    let (results, output) = scene.calls(&calls).await;
+    let (results, output) = fixture.calls(&calls).await;
     assert_eq!(results.len(), calls.len(), "{}", output.stderr);
     for ((tool, input), result) in calls.iter().zip(&results) {
         for hidden in ["needle-71", "needle-72", "needle-73", "needle-75"] {
@@ -65,7 +65,7 @@ async fn a_file_that_must_not_be_read_is_read_by_no_tool_and_no_command() {
 
 #[tokio::test]
 async fn a_file_that_must_not_be_written_is_changed_by_no_tool_and_no_command() {
-    let scene = Scene::new(
+    let fixture = Fixture::new(
         "[permissions]\ndeny = ['write(docs/**)', 'write(*.lock)', 'write(src/api.rs)', 'write(new.txt)']\n",
         &[
             ("docs/a.md", "old"),
@@ -88,11 +88,11 @@ async fn a_file_that_must_not_be_written_is_changed_by_no_tool_and_no_command() 
         ),
         ("terminal", json!({"command": write("free.txt")})),
     ];
-    let (results, output) = scene.calls(&calls).await;
+    let (results, output) = fixture.calls(&calls).await;
     assert_eq!(results.len(), calls.len(), "{}", output.stderr);
     for path in ["docs/a.md", "x.lock", "src/api.rs"] {
-        assert_eq!(scene.project.read(path).unwrap(), "old", "{path}: {results:#?}");
+        assert_eq!(fixture.project.read(path).unwrap(), "old", "{path}: {results:#?}");
     }
-    assert!(scene.project.read("docs/b.md").is_err(), "{results:#?}");
-    assert_eq!(scene.project.read("free.txt").unwrap(), "changed", "{results:#?}");
+    assert!(fixture.project.read("docs/b.md").is_err(), "{results:#?}");
+    assert_eq!(fixture.project.read("free.txt").unwrap(), "changed", "{results:#?}");
 }

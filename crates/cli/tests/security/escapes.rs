@@ -1,6 +1,6 @@
 //! No text of a model, a repository or a server reaches the terminal with its escape sequences.
 
-use crate::Scene;
+use crate::Fixture;
 use serde_json::json;
 use testkit::{Fault, Output, Turn};
 
@@ -20,7 +20,7 @@ const SEQUENCES: [&str; 12] = [
     "\u{1b}[8mhidden\u{1b}c\u{1b}(0",
 ];
 
-/// All sequences in one text, on one line.
+/// All sequences in one line.
 fn hostile() -> String {
     let pieces = SEQUENCES.iter().enumerate();
     pieces.map(|(at, text)| format!("a{at}{text}b{at}")).collect()
@@ -66,15 +66,15 @@ async fn texts_of_a_model_are_printed_without_escape_sequences() {
     turns.push(Turn::text(bad.clone()).thinking(bad.clone()));
     let fault = Fault::BadRequest { message: bad.clone() };
     for args in [&[][..], &["--json"]] {
-        let scene = Scene::new("", &[("in.txt", &bad)]);
-        let (results, output) = scene.run(turns.clone(), args).await;
+        let fixture = Fixture::new("", &[("in.txt", &bad)]);
+        let (results, output) = fixture.run(turns.clone(), args).await;
         assert!(results.len() > 10, "{results:?}");
         check("calls, thinking and text", &output, "todo");
-        let (_, output) = scene
+        let (_, output) = fixture
             .run(vec![Turn::text("x").with_permanent_fault(fault.clone())], args)
             .await;
         check("error", &output, "a0");
-        let (_, output) = scene.run(vec![Turn::text(bad.clone())], args).await;
+        let (_, output) = fixture.run(vec![Turn::text(bad.clone())], args).await;
         check("answer", &output, "");
     }
 }
@@ -110,8 +110,9 @@ async fn files_of_a_repository_and_sessions_are_printed_without_escape_sequences
         (".mcp.json", &mcp),
         (".hew/config.toml", &config),
     ];
-    let scene = Scene::new("[mcp.local]\ncommand = 'false'\n", files).with_variables(&[("ANTHROPIC_API_KEY", "sk-x")]);
-    let (_, output) = scene
+    let fixture =
+        Fixture::new("[mcp.local]\ncommand = 'false'\n", files).with_variables(&[("ANTHROPIC_API_KEY", "sk-x")]);
+    let (_, output) = fixture
         .run(
             vec![Turn::calls(
                 "write_file",
@@ -148,9 +149,9 @@ async fn files_of_a_repository_and_sessions_are_printed_without_escape_sequences
         (&["doctor"], ""),
     ];
     for (args, shown) in commands {
-        check(&args.join(" "), &scene.hew(args).await, shown);
+        check(&args.join(" "), &fixture.hew(args).await, shown);
     }
-    let named = scene
+    let named = fixture
         .hew
         .clone()
         .args(["sessions", "show", hostile().as_str()])
@@ -158,4 +159,12 @@ async fn files_of_a_repository_and_sessions_are_printed_without_escape_sequences
         .await
         .unwrap();
     check("unknown session", &named, "a0");
+    for (args, shown) in [
+        (&["schema"][..], "a0"),
+        (&["run", "x", "--permission"], "a0"),
+        (&["mcp", "serve"], "a0"),
+    ] {
+        let output = fixture.hew.clone().args(args).arg(hostile()).run().await.unwrap();
+        check("invalid argument", &output, shown);
+    }
 }

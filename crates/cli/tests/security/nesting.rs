@@ -1,13 +1,13 @@
-//! Depth that others control: folders, patterns, replies; and files that never end.
+//! Deep nesting in untrusted input (folders, patterns, replies), and files without an end.
 
-use crate::Scene;
+use crate::Fixture;
 use serde_json::json;
 use std::time::Duration;
 use testkit::Turn;
 
 #[tokio::test]
 async fn thousands_of_nested_folders_neither_abort_nor_hang() {
-    let scene = Scene::new("", &[("a.txt", "one\n")]);
+    let fixture = Fixture::new("", &[("a.txt", "one\n")]);
     let nest = "python3 -c 'import os\nfor i in range(1600):\n  os.mkdir(\"d\"); os.chdir(\"d\")\nopen(\"leaf\", \"w\").write(\"x\")'";
     let calls = [
         ("terminal", json!({"command": nest})),
@@ -16,14 +16,14 @@ async fn thousands_of_nested_folders_neither_abort_nor_hang() {
         ("grep", json!({"pattern": "two"})),
         ("find_path", json!({"pattern": "**/leaf"})),
     ];
-    let (results, output) = scene.calls(&calls).await;
+    let (results, output) = fixture.calls(&calls).await;
     assert_eq!(output.code(), Some(0), "{}", output.stderr);
     assert!(results[3].contains("a.txt"), "{results:?}");
-    assert!(scene.hew(&["diff"]).await.code().is_some());
-    let undone = scene.hew(&["undo"]).await;
+    assert!(fixture.hew(&["diff"]).await.code().is_some());
+    let undone = fixture.hew(&["undo"]).await;
     assert!(undone.code().is_some(), "{}", undone.stderr);
     assert_eq!(
-        scene.project.read("a.txt").unwrap(),
+        fixture.project.read("a.txt").unwrap(),
         "one\n",
         "{}{}",
         undone.stdout,
@@ -45,12 +45,12 @@ async fn pipes_and_nested_patterns_as_ignore_files_stop_nothing() {
         ".roomodes",
     ];
     for is_pipe in [true, false] {
-        let scene = Scene::new("", &[("a.txt", "needle\n"), ("sub/b.txt", "")]);
+        let fixture = Fixture::new("", &[("a.txt", "needle\n"), ("sub/b.txt", "")]);
         for name in names
             .iter()
             .flat_map(|name| [(*name).to_owned(), format!("sub/{name}")])
         {
-            let path = scene.project.path(&name);
+            let path = fixture.project.path(&name);
             match is_pipe {
                 true => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap(),
                 false => std::fs::write(&path, &braces).unwrap(),
@@ -61,9 +61,9 @@ async fn pipes_and_nested_patterns_as_ignore_files_stop_nothing() {
             Turn::calls("read_file", json!({"path": "sub/b.txt"})),
             Turn::calls("terminal", json!({"command": "echo x > c.txt"})),
         ];
-        let hew = scene.hew.clone().timeout(Duration::from_secs(60));
-        let scene = Scene { hew, ..scene };
-        let (results, output) = scene.run(turns, &[]).await;
+        let hew = fixture.hew.clone().timeout(Duration::from_secs(60));
+        let fixture = Fixture { hew, ..fixture };
+        let (results, output) = fixture.run(turns, &[]).await;
         assert_eq!(
             (output.code(), results.len()),
             (Some(0), 3),
@@ -75,7 +75,7 @@ async fn pipes_and_nested_patterns_as_ignore_files_stop_nothing() {
 
 #[tokio::test]
 async fn deeply_nested_input_and_text_of_a_model_are_refused_or_shown() {
-    let scene = Scene::new("", &[]);
+    let fixture = Fixture::new("", &[]);
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(50_000), close.repeat(50_000));
     let turns = vec![
         Turn::text("").raw_call("todo", format!("{{\"todos\": {}}}", deep("[", "]"))),
@@ -85,6 +85,6 @@ async fn deeply_nested_input_and_text_of_a_model_are_refused_or_shown() {
         Turn::calls("terminal", json!({"command": deep("$(", ")")})),
         Turn::text(format!("{}\n\n{}\n", "> ".repeat(20_000), deep("[", "]"))),
     ];
-    let (_, output) = scene.run(turns, &[]).await;
+    let (_, output) = fixture.run(turns, &[]).await;
     assert_eq!(output.code(), Some(0), "{}", output.stderr);
 }

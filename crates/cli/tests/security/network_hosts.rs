@@ -1,6 +1,6 @@
 //! Commands that may reach named hosts only.
 
-use crate::Scene;
+use crate::Fixture;
 use serde_json::json;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -42,9 +42,9 @@ fn server() -> u16 {
 async fn commands_reach_listed_hosts_and_nothing_else() {
     let port = server();
     let config = format!("[sandbox]\nnetwork_hosts = ['127.0.0.1:{port}', 'example.org']");
-    let scene = Scene::new(&config, &[("ask.sh", ASK)]);
+    let fixture = Fixture::new(&config, &[("ask.sh", ASK)]);
     let command = format!("bash ask.sh {port}");
-    let (results, _) = scene.calls(&[("terminal", json!({"command": command}))]).await;
+    let (results, _) = fixture.calls(&[("terminal", json!({"command": command}))]).await;
     let answers = results.first().unwrap();
     let answer = |name: &str| {
         let start = answers

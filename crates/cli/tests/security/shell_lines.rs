@@ -1,6 +1,6 @@
-//! Lines that run a command in an unusual way: neither allow nor deny rules are evaded.
+//! Commands that run other commands in unusual ways do not evade allow and deny rules.
 
-use crate::Scene;
+use crate::Fixture;
 
 /// Each line may run `touch p`, or a program of the project.
 #[rustfmt::skip]
@@ -46,14 +46,14 @@ async fn rules_decide_about_commands_that_other_commands_run() {
     let deny = "[permissions]\ndeny = ['run(touch)', 'run(./x)']".to_owned();
     let mut tried = 0;
     for config in [allow, deny] {
-        let scene = Scene::new(&config, &[]);
+        let fixture = Fixture::new(&config, &[]);
         for line in LINES {
             tried += 1;
-            let output = scene.hew(&["permissions", "test", "run", line]).await;
+            let output = fixture.hew(&["permissions", "test", "run", line]).await;
             assert!(!output.stdout.starts_with("allow"), "{line}: {}", output.stdout);
         }
     }
-    let scene = Scene::new("[permissions]\ndeny = ['run(git push)']", &[]);
+    let fixture = Fixture::new("[permissions]\ndeny = ['run(git push)']", &[]);
     for line in [
         "git send-pack x",
         "git http-push x",
@@ -61,7 +61,7 @@ async fn rules_decide_about_commands_that_other_commands_run() {
         "git-send-pack x",
     ] {
         tried += 1;
-        let output = scene.hew(&["permissions", "test", "run", line]).await;
+        let output = fixture.hew(&["permissions", "test", "run", line]).await;
         assert!(output.stdout.starts_with("deny"), "{line}: {}", output.stdout);
     }
     println!("attack: tried {tried}");

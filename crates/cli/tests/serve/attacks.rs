@@ -44,7 +44,7 @@ async fn no_request_without_a_token_reaches_a_session() {
     for path in ["/app.js", "/api.js", "/session.js"] {
         assert_eq!(served.raw_request("GET", path, "", None).await.status, 401, "{path}");
     }
-    // A revoked or altered token is none.
+    // A revoked or altered token is rejected.
     let altered = format!("Authorization: Bearer {}x\r\n", served.token);
     assert!([401, 429].contains(&served.raw_request("GET", "/api/v1/me", &altered, None).await.status));
 }
@@ -219,6 +219,24 @@ async fn guessed_codes_are_limited_and_slow_clients_do_not_block_others() {
         let mut rest = Vec::new();
         let closed = tokio::time::timeout(Duration::from_secs(60), stream.read_to_end(&mut rest)).await;
         assert!(closed.is_ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_cannot_choose_any_folder_as_a_project() {
+    let served = Served::start(Script::new(), &[("sub/a.txt", "x")], "").await;
+    let headers = format!("Authorization: Bearer {}\r\n", served.token);
+    for root in ["/", "/etc", ".."] {
+        let body = json!({ "root": root }).to_string();
+        let response = served
+            .raw_request("POST", "/api/v1/sessions", &headers, Some(&body))
+            .await;
+        let text = String::from_utf8_lossy(&response.body);
+        assert!(
+            [400, 403].contains(&response.status),
+            "{root}: {} {text}",
+            response.status
+        );
     }
 }
 

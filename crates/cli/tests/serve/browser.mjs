@@ -97,10 +97,13 @@ const scenarios = {
     await page.click("[data-view=changes]");
     await page.waitForSelector(".hunk .diff-line.removed");
     await check(page, "6-review");
+    await second.click("[data-view=changes]");
+    await second.waitForSelector(".hunk");
     await page.click(".hunk [data-review=reject]");
-    await page.waitForFunction(() => document.querySelector("dialog")?.textContent.includes("Nothing to review"));
+    for (const tab of [page, second]) await tab.waitForFunction(() => document.querySelector("dialog")?.textContent.includes("Nothing to review"));
     step("rejected");
     await page.keyboard.press("Escape");
+    await second.keyboard.press("Escape");
     await page.click("[data-view=charts]");
     await page.waitForSelector(".chart rect");
     await check(page, "7-charts");
@@ -160,6 +163,53 @@ const scenarios = {
     await page.waitForFunction(() => document.body.textContent.includes("Answer two"));
     report.replies = await page.evaluate(() => [...document.querySelectorAll(".reply .markdown")].map((node) => node.textContent));
     report.prompts = await page.evaluate(() => document.querySelectorAll(".prompt").length);
+    // A session that cannot be loaded at first.
+    let isFirst = true;
+    await page.route(/sessions\/[0-9a-f-]{36}$/, (route) => {
+      if (isFirst) route.abort(); else route.continue();
+      isFirst = false;
+    });
+    await page.reload();
+    await page.waitForFunction(() => document.body.textContent.includes("Answer two"));
+  },
+
+  /** A session that a link shares for reading. */
+  async shared() {
+    const page = await context.newPage();
+    await page.goto(process.env.HEW_LINK);
+    await page.waitForSelector(".reply");
+    await check(page, "12-shared");
+    report.width = await page.evaluate(() => document.querySelector(".pane").clientWidth);
+    report.controls = await page.evaluate(() => document.querySelectorAll(".composer, .sidebar, .entry-menu").length);
+  },
+
+  /** A running tool call when the server is killed: the test restarts it. */
+  async interrupted() {
+    const page = await pair();
+    await newSession(page);
+    await prompt(page, "wait");
+    await page.waitForSelector(".card[data-tool=terminal][data-state=running]");
+    console.log("ready");
+    await page.waitForSelector(".banner button");
+    report.cards = [await page.evaluate(() => document.querySelectorAll(".card").length)];
+    await page.click(".banner button");
+    await page.waitForFunction(() => document.body.textContent.includes("After the restart"));
+    await page.waitForSelector(".pane[data-state=idle]");
+    const shown = () => page.evaluate(() => [...document.querySelectorAll(".items > *")].map((node) => node.textContent));
+    report.shown = await shown();
+    await page.reload();
+    await page.waitForFunction(() => document.body.textContent.includes("After the restart"));
+    report.reloaded = await shown();
+    // A prompt that waits when the turn is stopped is not lost.
+    await prompt(page, "wait again");
+    await page.waitForSelector(".card[data-tool=terminal][data-state=running]");
+    await page.fill(".composer textarea", "for later");
+    await page.click("[data-action=queue]");
+    await page.waitForSelector(".queued");
+    await page.click("[data-action=stop]");
+    await page.waitForSelector(".pane[data-state=idle]");
+    report.returned = await page.inputValue(".composer textarea");
+    report.notices = await page.evaluate(() => [...document.querySelectorAll(".tail .notice")].map((node) => node.textContent));
   },
 };
 

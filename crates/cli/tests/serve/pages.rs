@@ -145,3 +145,64 @@ async fn a_page_continues_after_the_server_was_killed() {
     assert_eq!(report["replies"], json!(["Answer one", "Answer two"]), "{report}");
     assert_eq!(report["prompts"], 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_call_stays_visible_after_the_server_was_killed() {
+    let script = Script::new()
+        .order(TurnOrder::Sequence)
+        .turn(Turn::calls("terminal", json!({"command": "sleep 60"})))
+        .turn(Turn::text("After the restart"))
+        .turn(Turn::calls("terminal", json!({"command": "sleep 60"})));
+    let mut served = Served::start(script, &[], "").await;
+    let Some(browser) = browser(&served, "interrupted") else {
+        return;
+    };
+    let mut running = browser.spawn().unwrap();
+    running.wait_for_output("ready").await.unwrap();
+    served.restart().await;
+    let output = running.wait().await.unwrap();
+    let report = report(&output.stdout);
+    assert_eq!(report["failed"], Value::Null, "{report}");
+    assert_eq!(report["cards"], json!([1]), "{report}");
+    assert_eq!(report["shown"], report["reloaded"]);
+    assert_eq!(report["returned"], "for later", "{report}");
+    assert_eq!(
+        report["notices"],
+        json!(["not sent, because the turn was interrupted: for later"])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_session_fills_the_page_and_offers_nothing_else() {
+    let script = Script::new().turn(Turn::text("```rust\nfn main() {}\n```"));
+    let mut served = Served::start(script, &[], "").await;
+    served.hew.kill().unwrap();
+    let (hew, address) = Served::spawn(&served.base, &served.address.to_string(), &["--share"]).await;
+    (served.hew, served.address) = (hew, address);
+    let session = served.session().await;
+    let mut events = served.events(&session, None).await;
+    served
+        .post(&format!("/sessions/{session}/prompts"), json!({"text": "hello"}))
+        .await;
+    events.until("turn.finished").await;
+    let link = served
+        .post(&format!("/sessions/{session}/shares"), json!({"hours": 1}))
+        .await;
+    let Some(browser) = browser(&served, "shared") else {
+        return;
+    };
+    let output = browser
+        .env("HEW_LINK", link["url"].as_str().unwrap())
+        .run()
+        .await
+        .unwrap();
+    let report = report(&output.stdout);
+    assert_eq!(report["failed"], Value::Null, "{report}");
+    assert_eq!(
+        (&report["errors"], &report["axe"]),
+        (&json!([]), &json!([])),
+        "{report}"
+    );
+    assert_eq!(report["width"], 1280, "{report}");
+    assert_eq!(report["controls"], 0, "{report}");
+}

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use testkit::{Pace, Script, Turn};
 
-/// A client that notes the finished items, and reconnects from its last event.
+/// A client that records the finished items, and reconnects from its last event.
 struct Follower {
     last: Option<String>,
     items: Vec<String>,
 }
 
 impl Follower {
-    fn note(&mut self, id: Option<String>, event: &Value) {
+    fn record(&mut self, id: Option<String>, event: &Value) {
         match event["type"].as_str().unwrap() {
             "item.finished" => self.items.push(event["item"]["id"].as_str().unwrap().to_owned()),
             "reset" => self.items.clear(),
@@ -28,7 +28,7 @@ impl Follower {
         let mut events = served.events(session, self.last.as_deref()).await;
         while let Some((id, event)) = events.next().await {
             let is_last = stop(&id, &event);
-            self.note(id, &event);
+            self.record(id, &event);
             if is_last {
                 return;
             }
@@ -48,7 +48,7 @@ fn log_items(detail: &Value) -> Vec<String> {
     items.map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Every client ends with exactly the items of the log, none twice, whenever the server or a connection dies. A few kills by
+/// Every client receives exactly the items of the log, each once, whenever the server or a connection ends. A few kills by
 /// default; `HEW_SERVE_KILLS=1000` for many.
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_receive_every_item_once_across_kills() {
@@ -94,7 +94,7 @@ async fn clients_receive_every_item_once_across_kills() {
         if round % 2 == 0 {
             served.restart().await;
         }
-        let text = format!("go on {round}");
+        let text = format!("continue {round}");
         served
             .post(
                 &format!("/sessions/{session}/prompts"),

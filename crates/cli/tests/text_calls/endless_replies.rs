@@ -1,4 +1,4 @@
-//! Replies that never end: they are stopped, whatever is streamed, and so is hew.
+//! Replies without an end are stopped, and a signal ends hew during them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn stream(kind: &str, delta: &str) -> (String, String) {
     );
     let block = match kind {
         "text" => r#"{"type":"text","text":""}"#,
-        "thinking" => r#"{"type":"thinking","thinking":"","signature":""}"#,
+        "thinking" | "signature" => r#"{"type":"thinking","thinking":"","signature":""}"#,
         _ => r#"{"type":"tool_use","id":"t","name":"write_file","input":{}}"#,
     };
     let open = event(
@@ -26,10 +26,12 @@ fn stream(kind: &str, delta: &str) -> (String, String) {
     let body = match kind {
         "text" => format!(r#"{{"type":"text_delta","text":"{delta}"}}"#),
         "thinking" => format!(r#"{{"type":"thinking_delta","thinking":"{delta}"}}"#),
+        "signature" => format!(r#"{{"type":"signature_delta","signature":"{delta}"}}"#),
         _ => format!(r#"{{"type":"input_json_delta","partial_json":"{delta}"}}"#),
     };
     let more = match kind {
         "ping" => event("ping", r#"{"type":"ping"}"#),
+        "comments" => ": c\n\n".to_owned(),
         "calls" => open.clone() + &event("content_block_stop", r#"{"type":"content_block_stop","index":0}"#),
         _ => event(
             "content_block_delta",
@@ -57,8 +59,14 @@ async fn endless(start: String, more: String) -> (String, Arc<Notify>) {
                     false => "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
                 };
                 let mut sent = socket.write_all(format!("{head}{start}").as_bytes()).await;
-                notify.notify_one();
-                while sent.is_ok() {
+                for count in 0_usize.. {
+                    // By now hew reads continuously.
+                    if count * more.len() > 1 << 20 {
+                        notify.notify_one();
+                    }
+                    if sent.is_err() {
+                        break;
+                    }
                     sent = socket.write_all(more.as_bytes()).await;
                 }
             });
@@ -83,6 +91,7 @@ async fn an_endless_reply_is_stopped() {
         ("text", 1, "it is longer than"),
         ("thinking", 1, "it is longer than"),
         ("tool", 1, "it is longer than"),
+        ("signature", 1, "it is longer than 32 MB"),
         ("calls", 3, "it contains more than 256 tool calls"),
     ] {
         let (start, more) = stream(kind, &"x".repeat(2_000));
@@ -95,10 +104,24 @@ async fn an_endless_reply_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signal_ends_hew_whatever_is_streamed() {
+async fn a_signal_ends_hew_during_any_stream() {
     let project = Project::new(&[]).unwrap();
-    for kind in ["text", "thinking", "tool", "ping", "calls", "chunks"] {
+    let kinds = [
+        "text",
+        "thinking",
+        "tool",
+        "ping",
+        "comments",
+        "calls",
+        "chunks",
+        "responses",
+    ];
+    for kind in kinds {
         let (start, more) = match kind {
+            "responses" => (
+                "HTTP/1.1 100 Continue\r\n\r\n".to_owned(),
+                "HTTP/1.1 100 Continue\r\n\r\n".to_owned(),
+            ),
             "chunks" => (
                 "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_owned(),
                 "1\r\n:\r\n".to_owned(),

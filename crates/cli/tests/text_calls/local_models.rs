@@ -1,4 +1,4 @@
-//! Models of local servers: found without configuration, described by their servers, and corrected by what they do.
+//! Models of local servers: discovered without configuration, described by their servers, and adapted after rejections.
 
 use serde_json::{Value, json};
 use testkit::{Fault, Hew, Output, Project, Script, Server, Turn, TurnOrder};
@@ -11,7 +11,7 @@ const SERVERS: [(&str, &str); 4] = [
     ("VLLM_BASE_URL", "vllm"),
 ];
 
-/// Runs the binary without any configuration; the server is the only one on this machine.
+/// hew without configuration; the server is the only local one.
 fn unconfigured(variable: &str, server: &Server, project: &Project) -> Hew {
     let address = match variable {
         "OLLAMA_HOST" => format!("127.0.0.1:{}", server.port()),
@@ -147,6 +147,113 @@ async fn a_server_that_rejects_tools_gets_calls_in_text() {
     }
 }
 
+/// Runs a task with a model of a provider whose first response is an error with this message.
+async fn run_rejected(message: &str, config: &str, args: &[&str]) -> (Output, Vec<Value>) {
+    let rejected = Fault::BadRequest {
+        message: message.into(),
+    };
+    let script = Script::new()
+        .lenient()
+        .order(TurnOrder::Sequence)
+        .turn(Turn::calls("read_file", json!({"path": "a.txt"})).with_fault(rejected, 1))
+        .turn(Turn::text("It says hello."));
+    let server = Server::start(script).await.unwrap();
+    let config = format!(
+        "temperature = 0.2\n[providers.mine]\nwire = 'openai-chat'\nbase_url = '{}/v1'\n{config}",
+        server.url()
+    );
+    let project = Project::new(&[("config.toml", config.as_str()), ("a.txt", "hello")]).unwrap();
+    let output = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .current_dir(project.root())
+        .env("HEW_CONFIG", project.path("config.toml"))
+        .args(["run", "--no-title", "-m", "mine/unknown", "--set", "effort=high"])
+        .args(args)
+        .arg("read a.txt")
+        .run()
+        .await
+        .unwrap();
+    (output, bodies(&server))
+}
+
+#[tokio::test]
+async fn a_rejected_optional_field_is_left_out_and_reported() {
+    for (message, field) in [
+        (
+            "Unrecognized request argument supplied: stream_options",
+            "stream_options",
+        ),
+        ("json: unknown field \"reasoning_effort\"", "reasoning_effort"),
+        ("\"qwen\" does not support thinking", "reasoning_effort"),
+        (
+            "think value \"high\" is not supported for this model",
+            "reasoning_effort",
+        ),
+        (
+            "Unsupported value: 'temperature' does not support 0.2 with this model.",
+            "temperature",
+        ),
+    ] {
+        let (output, bodies) = run_rejected(message, "", &[]).await;
+        assert_eq!(output.stdout, "It says hello.\n", "{message}: {}", output.stderr);
+        let notice = format!("`{field}` is left out from now on");
+        assert!(output.stderr.contains(&notice), "{message}: {}", output.stderr);
+        let sent: Vec<bool> = bodies.iter().map(|body| body.get(field).is_some()).collect();
+        assert_eq!(sent, [true, false, false], "{message}");
+    }
+    // The rejection of a field that the user configured is an error.
+    let message = "Unrecognized request argument supplied: seed";
+    let (output, bodies) = run_rejected(message, "options = { seed = 1 }\n", &[]).await;
+    assert_eq!((output.code(), bodies.len()), (Some(1), 1), "{}", output.stderr);
+}
+
+#[tokio::test]
+async fn a_rejected_maximum_reply_is_renamed_or_lowered() {
+    let config = "quirks = { max_tokens = 'max_tokens' }\n";
+    for (message, field, value) in [
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            "max_completion_tokens",
+            9000,
+        ),
+        (
+            "max_tokens is too large: 9000. This model supports at most 4096 completion tokens, whereas you provided 9000.",
+            "max_tokens",
+            4096,
+        ),
+    ] {
+        let (output, bodies) = run_rejected(message, config, &["--max-output", "9000"]).await;
+        assert_eq!(output.stdout, "It says hello.\n", "{message}: {}", output.stderr);
+        assert!(output.stderr.contains("the maximum reply is "), "{}", output.stderr);
+        assert_eq!((bodies.len(), &bodies[0]["max_tokens"]), (3, &json!(9000)));
+        for body in &bodies[1..] {
+            assert_eq!(body[field], value, "{message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_without_system_messages_gets_the_system_prompt_as_a_user_message() {
+    for message in [
+        "System role not supported",
+        "Only user and assistant roles are supported!",
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+    ] {
+        let (output, bodies) = run_rejected(message, "", &[]).await;
+        assert_eq!(output.stdout, "It says hello.\n", "{message}: {}", output.stderr);
+        let roles = |body: &Value| -> Vec<String> {
+            let messages = body["messages"].as_array().unwrap();
+            messages
+                .iter()
+                .map(|message| message["role"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(roles(&bodies[0]), ["system", "user"]);
+        assert_eq!(roles(&bodies[1]), ["user", "assistant", "user"], "{message}");
+        assert_eq!(bodies[1]["messages"][0]["content"], bodies[0]["messages"][0]["content"]);
+    }
+}
+
 #[tokio::test]
 async fn a_result_is_cut_if_a_server_rejects_it_without_stating_its_window() {
     for compact in ["compact=true", "compact=false"] {
@@ -206,6 +313,32 @@ async fn the_window_that_a_server_enforces_is_learned() {
         .map(|body| body["messages"].to_string().len())
         .collect();
     assert!(sizes.len() == 3 && sizes[2] < sizes[1], "{sizes:?}");
+}
+
+#[tokio::test]
+async fn a_reply_fits_the_window_that_a_server_states() {
+    for (window, reply) in [(4096, 1024), (6000, 1500)] {
+        let overflow = Fault::BadRequest {
+            message: format!(
+                "This model's maximum context length is {window} tokens. However, you requested 11060 tokens (2868 in the \
+                 messages, 8192 in the completion)."
+            ),
+        };
+        let script = Script::new()
+            .models(["coder-32b"])
+            .window(32_768)
+            .order(TurnOrder::Sequence)
+            .turn(Turn::text("ok").with_fault(overflow, 1));
+        let server = Server::start(script).await.unwrap();
+        let project = Project::new(&[]).unwrap();
+        let output = run(unconfigured("LLAMACPP_BASE_URL", &server, &project)).await;
+        assert_eq!(output.stdout, "ok\n", "{}", output.stderr);
+        let limits: Vec<u64> = bodies(&server)
+            .iter()
+            .filter_map(|body| body["max_tokens"].as_u64())
+            .collect();
+        assert_eq!(limits, [8192, reply], "{}", output.stderr);
+    }
 }
 
 #[tokio::test]

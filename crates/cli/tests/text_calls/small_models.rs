@@ -49,7 +49,7 @@ async fn a_small_model_sees_the_files_and_its_written_files_end_the_turn() {
         let prompt = message(&requests[0], 0);
         let (files, task) = prompt.split_once("The task:").unwrap();
         assert!(files.contains("return sum(values)") && files.contains("doc/notes.txt"), "{prompt}");
-        // Nothing follows the task: a small model would repeat it.
+        // Nothing follows the task, because a small model would repeat it.
         let task = task.trim_end_matches(['"', '}', ']']);
         assert!(task.ends_with("fix average"), "{task}");
     }
@@ -90,11 +90,42 @@ async fn a_command_in_a_code_block_runs_and_its_output_is_returned() {
 }
 
 #[tokio::test]
+async fn a_command_below_a_sentence_about_a_file_runs_after_the_changes() {
+    let project = Project::new(&[("stats.py", STATS), ("check.sh", "cat stats.py\n")]).unwrap();
+    let reply = format!(
+        "stats.py\n```\n{FIXED}```\n\nNow run `check.sh`:\n\n```sh\nsh check.sh\n```\n\nThe output of `check.sh` is:\n\n```\nok\n```\n"
+    );
+    let (output, requests) = run("coder-1.5b", &[&reply, "It is fixed."], &project, &[]).await;
+    assert_eq!(
+        (output.code(), output.stdout.as_str()),
+        (Some(0), "It is fixed.\n"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(project.read("stats.py").unwrap(), FIXED);
+    assert_eq!(project.read("check.sh").unwrap(), "cat stats.py\n");
+    // The model receives its reply unchanged, and the results as text.
+    let messages = requests[1]["messages"].as_array().unwrap();
+    let tail = &messages[messages.len() - 2..];
+    assert_eq!(
+        (&tail[0]["content"], &tail[0]["tool_calls"]),
+        (&json!(reply), &Value::Null)
+    );
+    assert_eq!(tail[1]["role"], "user");
+    assert!(
+        tail[1]["content"].to_string().contains("if values else 0"),
+        "{}",
+        tail[1]
+    );
+}
+
+#[tokio::test]
 async fn code_without_a_path_is_asked_for_once() {
     let project = project();
     let unnamed = format!("```python\n{FIXED}```");
     let named = format!("stats.py\n{unnamed}");
-    let (_, requests) = run("coder-1.5b", &[&unnamed, &named], &project, &[]).await;
+    let other = "```python\nx = 1\n```";
+    let (_, requests) = run("coder-1.5b", &[other, &named], &project, &[]).await;
     assert_eq!(requests.len(), 2);
     assert!(
         message(&requests[1], 0).contains("has no file name"),
@@ -106,10 +137,49 @@ async fn code_without_a_path_is_asked_for_once() {
     let alone = Project::new(&[("stats.py", STATS)]).unwrap();
     let (_, requests) = run("coder-1.5b", &[&unnamed], &alone, &[]).await;
     assert_eq!((requests.len(), alone.read("stats.py").unwrap().as_str()), (1, FIXED));
-    let part = "```python\nx = 1\n```";
-    let (output, requests) = run("coder-1.5b", &[part, part], &alone, &[]).await;
-    assert_eq!((output.code(), requests.len()), (Some(0), 2));
+    let (output, requests) = run("coder-1.5b", &[other, other], &alone, &[]).await;
+    assert_eq!((output.code(), requests.len()), (Some(1), 2));
     assert_eq!(alone.read("stats.py").unwrap(), FIXED);
+    // Of several files, the definitions in the code select one.
+    project.write("stats.py", STATS).unwrap();
+    let (output, requests) = run("coder-1.5b", &[&unnamed], &project, &[]).await;
+    assert_eq!((output.code(), requests.len()), (Some(0), 1));
+    assert_eq!(project.read("stats.py").unwrap(), FIXED);
+}
+
+#[tokio::test]
+async fn patches_and_edits_without_a_path_are_applied() {
+    let diff = "--- a/stats.py\n+++ b/stats.py\n@@ -1,2 +1,2 @@\n def average(values):\n-    return sum(values) / len(values)\n+    return sum(values) / len(values) if values else 0\n";
+    let patch = "*** Begin Patch\n*** Update File: stats.py\n@@\n-    return sum(values) / len(values)\n+    return sum(values) / len(values) if values else 0\n*** End Patch\n";
+    let search = "<<<<<<< SEARCH\n    return sum(values) / len(values)\n=======\n    return sum(values) / len(values) if values else 0\n>>>>>>> REPLACE\n";
+    let tags = "<edits>\n<old_text>\n    return sum(values) / len(values)\n</old_text>\n<new_text>\n    return sum(values) / len(values) if values else 0\n</new_text>\n</edits>\n";
+    let file = format!("<file path=\"stats.py\">\n{FIXED}</file>\n");
+    for reply in [
+        diff.to_owned(),
+        format!("Sure!\n\n```diff\n{diff}```\n"),
+        patch.to_owned(),
+        format!("```\n{patch}```\n"),
+        format!("```\n{search}```\n"),
+        tags.to_owned(),
+        file,
+    ] {
+        let project = Project::new(&[("stats.py", STATS)]).unwrap();
+        let (output, requests) = run("coder-1.5b", &[&reply], &project, &[]).await;
+        assert_eq!(
+            (output.code(), requests.len()),
+            (Some(0), 1),
+            "{reply}\n{}",
+            output.stderr
+        );
+        assert_eq!(project.read("stats.py").unwrap(), FIXED, "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_task_is_no_answer() {
+    let project = project();
+    let (output, requests) = run("coder-1.5b", &["The task:\n\nfix average"; 3], &project, &[]).await;
+    assert_eq!((output.code(), requests.len()), (Some(1), 3), "{}", output.stderr);
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ fn bodies(server: &Server) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_call_written_as_text_is_made_and_the_session_switches_to_text_calls() {
+async fn a_call_written_as_text_is_run_and_the_session_switches_to_text_calls() {
     let call = r#"{"name": "read_file", "arguments": {"path": "a.txt"}}"#;
     for (model, text) in [
         ("anthropic/claude-sonnet-4-6", format!("```json\n{call}\n```")),
@@ -89,7 +89,7 @@ async fn a_call_written_as_text_is_made_and_the_session_switches_to_text_calls()
 }
 
 #[tokio::test]
-async fn a_written_edit_may_name_its_new_text_content() {
+async fn a_written_edit_may_call_its_new_text_content() {
     let read = "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n```";
     let edit = "```json\n{\"name\": \"edit_file\", \"arguments\": {\"path\": \"a.txt\", \"old_text\": \"the\", \"content\": \"a\"}}\n```";
     let script = Script::new().turns([read, edit, "Done."].map(Turn::text));
@@ -137,7 +137,7 @@ async fn a_reply_that_only_looks_like_a_call_never_ends_a_run_successfully() {
             let turns = (0..4).map(|_| Turn::text(text));
             let (output, _, server) = run(Script::new().turns(turns), "openai/gpt-5.5", &["--set", &set]).await;
             assert_eq!(output.code(), Some(1), "{protocol} {text}: {}", output.stdout);
-            // The model is informed each time.
+            // Each failure is reported to the model.
             let bodies = bodies(&server);
             assert_eq!(bodies.len(), 3, "{protocol} {text}");
             let sent = bodies[2].to_string();

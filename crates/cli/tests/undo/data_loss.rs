@@ -1,4 +1,4 @@
-//! Commands that delete, move or overwrite files: undo restores everything, or it is listed before the command runs.
+//! Commands that delete, move or overwrite files: undo restores every file, or the file is listed before the command runs.
 
 use super::{Fixture, MODEL, shell};
 use std::collections::BTreeMap;
@@ -25,11 +25,11 @@ pub(super) fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The files that are missing or different.
-pub(super) fn lost(before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
-    let lost = before
+pub(super) fn missing(before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let missing = before
         .iter()
         .filter(|(name, content)| after.get(*name) != Some(content));
-    lost.map(|(name, _)| name.clone()).collect()
+    missing.map(|(name, _)| name.clone()).collect()
 }
 
 pub(super) fn git(root: &Path, arguments: &[&str]) {
@@ -54,7 +54,7 @@ pub(super) fn git(root: &Path, arguments: &[&str]) {
 }
 
 /// A model that runs the command in the last prompt.
-pub(super) fn obedient() -> Script {
+pub(super) fn prompted_commands() -> Script {
     Script::dynamic(|request| {
         let is_answered = request
             .messages
@@ -69,12 +69,12 @@ pub(super) fn obedient() -> Script {
 
 #[tokio::test]
 async fn thousands_of_uncommitted_files_are_restored() {
-    let fixture = Fixture::new(&[(".gitignore", "*.log\n"), ("kept.txt", "k\n")], obedient()).await;
+    let fixture = Fixture::new(&[(".gitignore", "*.log\n"), ("kept.txt", "k\n")], prompted_commands()).await;
     let root = fixture.project.root();
     git(root, &["init", "-q"]);
     git(root, &["add", "-A"]);
     git(root, &["commit", "-qm", "start"]);
-    // More than any limit of a single command had.
+    // More than the former limits of a single command.
     for number in 0..4_200 {
         let path = format!("data/{}/{number}.txt", number % 10);
         fixture.project.write(path, format!("content {number}\n")).unwrap();
@@ -83,8 +83,8 @@ async fn thousands_of_uncommitted_files_are_restored() {
     for command in ["rm -rf data", "git clean -fdq"] {
         fixture.run(&[&format!("run: {command}")]).await;
         assert!(!fixture.exists("data"), "{command}");
-        fixture.fine(&["undo"]).await;
-        assert_eq!(lost(&before, &files(root)), Vec::<String>::new(), "{command}");
+        fixture.succeed(&["undo"]).await;
+        assert_eq!(missing(&before, &files(root)), Vec::<String>::new(), "{command}");
     }
 }
 
@@ -99,7 +99,7 @@ async fn ignored_files_are_restored_and_new_ones_are_not_recorded() {
             ("a.log", "log\n"),
             ("other", "other\n"),
         ],
-        obedient(),
+        prompted_commands(),
     )
     .await;
     let root = fixture.project.root();
@@ -114,7 +114,8 @@ async fn ignored_files_are_restored_and_new_ones_are_not_recorded() {
         "echo KEY=2 | tee .env",
         "python3 -c \"open('.env', 'w')\"",
         "rm -rf build",
-        "mv .env gone",
+        "rm build/a.o && mkdir build/a.o",
+        "mv .env moved",
         "sed -i s/1/2/ .env",
         "find . -name '*.log' -delete",
         "rm -f *.log build/*.o",
@@ -126,12 +127,12 @@ async fn ignored_files_are_restored_and_new_ones_are_not_recorded() {
     for command in commands {
         fixture.run(&[&format!("run: {command}")]).await;
         assert_ne!(
-            lost(&before, &files(root)),
+            missing(&before, &files(root)),
             Vec::<String>::new(),
             "`{command}` changes nothing"
         );
-        fixture.fine(&["undo"]).await;
-        assert_eq!(lost(&before, &files(root)), Vec::<String>::new(), "{command}");
+        fixture.succeed(&["undo"]).await;
+        assert_eq!(missing(&before, &files(root)), Vec::<String>::new(), "{command}");
     }
     fixture.run(&["run: echo n > build/new.o"]).await;
     assert!(fixture.hew(&["undo"]).await.stderr.contains("nothing to undo"));
@@ -145,7 +146,7 @@ async fn what_cannot_be_restored_is_asked_about_or_listed_before_the_command() {
             ("small", "s\n"),
             ("node_modules/m.js", "m\n"),
         ],
-        obedient(),
+        prompted_commands(),
     )
     .await;
     git(fixture.project.root(), &["init", "-q"]);
@@ -187,8 +188,64 @@ async fn what_cannot_be_restored_is_asked_about_or_listed_before_the_command() {
 }
 
 #[tokio::test]
+async fn a_nested_repository_is_deleted_only_after_approval() {
+    let fixture = Fixture::new(&[("a", "a\n"), ("lib/b", "b\n")], prompted_commands()).await;
+    let root = fixture.project.root();
+    let lib = root.join("lib");
+    for folder in [root, lib.as_path()] {
+        git(folder, &["init", "-q"]);
+        git(folder, &["add", "-A"]);
+        git(folder, &["commit", "-qm", "start"]);
+    }
+    for command in ["rm -rf lib", "rm -r l*"] {
+        fixture.run(&[&format!("run: {command}")]).await;
+        let seen = fixture.server.main_requests().last().unwrap().json().to_string();
+        assert!(seen.contains("undo cannot restore lib/.git"), "{command}: {seen}");
+        git(&lib, &["rev-parse", "HEAD"]);
+    }
+    // Its files may be deleted.
+    fixture.run(&["run: rm -f lib/b"]).await;
+    assert!(!fixture.exists("lib/b"));
+}
+
+#[tokio::test]
+async fn a_file_is_restored_although_its_folder_was_deleted_since() {
+    let fixture = Fixture::new(&[("data/deep/a", "a\n"), ("data/b", "b\n")], prompted_commands()).await;
+    fixture.run(&["run: rm data/deep/a"]).await;
+    fs::remove_dir_all(fixture.project.path("data")).unwrap();
+    fixture.succeed(&["undo"]).await;
+    assert_eq!(fixture.read("data/deep/a"), "a\n");
+}
+
+#[tokio::test]
+async fn commands_in_additional_folders_are_undone() {
+    let fixture = Fixture::new(&[("a", "a\n")], prompted_commands()).await;
+    let other = Project::new(&[
+        ("x", "x\n"),
+        ("deep/y", "y\n"),
+        (".env", "K\n"),
+        (".gitignore", ".env\n"),
+    ])
+    .unwrap();
+    let root = other.root().canonicalize().unwrap();
+    let before = files(&root);
+    let folder = root.display().to_string();
+    for command in [
+        format!("rm -rf {folder}/deep {folder}/.env a"),
+        format!("cd {folder} && echo changed > x && echo new > new"),
+        format!("python3 -c \"import shutil; shutil.rmtree('{folder}/deep')\""),
+    ] {
+        fixture.run(&["--add-dir", &folder, &format!("run: {command}")]).await;
+        assert_ne!(files(&root), before, "{command}");
+        fixture.succeed(&["undo"]).await;
+        assert_eq!(files(&root), before, "{command}");
+        assert_eq!(fixture.read("a"), "a\n", "{command}");
+    }
+}
+
+#[tokio::test]
 async fn git_commands_that_delete_history_are_asked_about() {
-    let fixture = Fixture::new(&[("a", "a\n")], obedient()).await;
+    let fixture = Fixture::new(&[("a", "a\n")], prompted_commands()).await;
     let root = fixture.project.root();
     git(root, &["init", "-q"]);
     git(root, &["add", "-A"]);
@@ -237,7 +294,7 @@ async fn the_changes_of_a_command_can_be_undone_after_hew_was_killed() {
             let seen = fixture.server.main_requests().last().unwrap().json().to_string();
             assert!(seen.contains("hew ended while this call was running"), "{seen}");
         }
-        fixture.fine(&["undo"]).await;
+        fixture.succeed(&["undo"]).await;
         for name in names {
             assert_eq!(fixture.read(name), name, "resumes: {resumes}");
         }
@@ -248,7 +305,7 @@ async fn the_changes_of_a_command_can_be_undone_after_hew_was_killed() {
 
 #[tokio::test]
 async fn an_undo_that_is_killed_leaves_no_temporary_files_and_can_be_repeated() {
-    let server = Server::start(obedient()).await.unwrap();
+    let server = Server::start(prompted_commands()).await.unwrap();
     let project = Project::new(&[]).unwrap();
     for number in 0..800 {
         project
@@ -289,7 +346,7 @@ async fn commits_succeed_and_hidden_files_stay_as_they_are_in_git() {
             ("secrets/a", "secret\n"),
             ("code", "1\n"),
         ],
-        obedient(),
+        prompted_commands(),
     )
     .await;
     let root = fixture.project.root();

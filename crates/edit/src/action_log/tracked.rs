@@ -115,19 +115,19 @@ impl TrackedFile {
         let agents = regions(&base_lines, &current_lines);
         let mut rebased: Vec<&str> = base_lines.clone();
         let mut met = Vec::new();
-        for (theirs, written) in regions(&current_lines, &after_lines).into_iter().rev() {
-            if agents.iter().any(|(_, agent)| conflicts(agent, &theirs)) {
+        for (user_edit, written) in regions(&current_lines, &after_lines).into_iter().rev() {
+            if agents.iter().any(|(_, agent)| conflicts(agent, &user_edit)) {
                 met.push(written);
                 continue;
             }
             let shift: isize = agents
                 .iter()
-                .filter(|(_, agent)| agent.end <= theirs.start)
+                .filter(|(_, agent)| agent.end <= user_edit.start)
                 .map(|(base, agent)| base.len().cast_signed() - agent.len().cast_signed())
                 .sum();
             let (start, end) = (
-                theirs.start.saturating_add_signed(shift),
-                theirs.end.saturating_add_signed(shift),
+                user_edit.start.saturating_add_signed(shift),
+                user_edit.end.saturating_add_signed(shift),
             );
             if end <= rebased.len() {
                 rebased.splice(start..end, after_lines[written].iter().copied());
@@ -201,7 +201,7 @@ impl TrackedFile {
     fn authors(&self, hunk: &Range<usize>) -> HunkAuthors {
         let is_mixed = match self.is_whole() {
             true => self.is_shared,
-            false => self.mixed.iter().any(|theirs| conflicts(hunk, theirs)),
+            false => self.mixed.iter().any(|user_edit| conflicts(hunk, user_edit)),
         };
         if is_mixed {
             HunkAuthors::Mixed
@@ -230,7 +230,7 @@ impl TrackedFile {
         let mut mixed = std::mem::take(&mut self.mixed);
         let (base, current) = self.texts();
         let hunks = regions(&lines(base), &lines(current));
-        mixed.retain(|theirs| hunks.iter().any(|(_, hunk)| conflicts(hunk, theirs)));
+        mixed.retain(|user_edit| hunks.iter().any(|(_, hunk)| conflicts(hunk, user_edit)));
         self.mixed = mixed;
     }
 
@@ -265,11 +265,11 @@ fn regions(old: &[&str], new: &[&str]) -> Vec<LineRegion> {
 }
 
 /// Adjacent changes are separate; an empty one conflicts when it touches.
-fn conflicts(agent: &Range<usize>, theirs: &Range<usize>) -> bool {
-    if agent.is_empty() || theirs.is_empty() {
-        agent.start <= theirs.end && theirs.start <= agent.end
+fn conflicts(agent: &Range<usize>, user_edit: &Range<usize>) -> bool {
+    if agent.is_empty() || user_edit.is_empty() {
+        agent.start <= user_edit.end && user_edit.start <= agent.end
     } else {
-        agent.start < theirs.end && theirs.start < agent.end
+        agent.start < user_edit.end && user_edit.start < agent.end
     }
 }
 

@@ -50,6 +50,17 @@ impl UnifiedDiffParser {
     pub(crate) fn finish(mut self) -> Result<Vec<ParsedEdit>, MalformedEdit> {
         if let Some(line) = self.lines.finish() {
             self.line(&line, &mut Vec::new());
+            let is_short = |hunk: &CountedHunk| {
+                hunk.old_left.max(hunk.new_left) > Some(0)
+                    && !matches!(hunk.hunk.lines.last(), Some(HunkLine::Keep { .. }))
+            };
+            if self.hunk.as_ref().is_some_and(is_short) {
+                return Err(MalformedEdit::new(
+                    self.edits.len() + 1,
+                    self.number,
+                    "the diff ends before the last line that its `@@` header announces",
+                ));
+            }
         }
         if let Some(held) = self.held.take() {
             self.content(&held, &mut Vec::new());

@@ -21,7 +21,7 @@ const CLOSERS: [&str; 9] = [
 ];
 
 /// Closing tags that are not part of the format but follow a text by mistake.
-const STRAY: [&str; 19] = [
+const STRAY: [&str; 27] = [
     "</old_text>",
     "</new_text>",
     "</old>",
@@ -41,6 +41,14 @@ const STRAY: [&str; 19] = [
     "</replace>",
     "</search>",
     "</diff>",
+    "</file>",
+    "</file_edit>",
+    "</replacement>",
+    "</tool_use>",
+    "</arguments>",
+    "</apply_diff>",
+    "</antml:parameter>",
+    "</antml:invoke>",
 ];
 
 /// Buffers the text; its meaning is certain only at the end.
@@ -115,7 +123,11 @@ fn section(text: &str, start: usize, done: usize) -> Result<XmlEdit, MalformedEd
         ReplaceUnit::Text
     };
     let (old, new) = (without_stray_end(old, new), without_stray_end(new, old));
-    let (old, new) = (inner(old, unit), inner(new, unit));
+    let (old, new) = match (without_cdata(old), without_cdata(new)) {
+        (Some(old), Some(new)) if !old.starts_with('\n') => (old.to_owned(), new.to_owned()),
+        (Some(old), Some(new)) => (inner(old, unit), inner(new, unit)),
+        _ => (inner(old, unit), inner(new, unit)),
+    };
     if let Some(tag) = stray_tag(&old, &new) {
         return Err(fail(
             new_tag,
@@ -212,6 +224,32 @@ fn stray_tag(old: &str, new: &str) -> Option<&'static str> {
         .find(|tag| count(new, tag) > count(old, tag) && !is_opened(new, tag))
 }
 
+/// The new text of another format without closing tags at its end that belong to no element of the edit or the file.
+pub(crate) fn without_stray_tags(old: &str, new: &str, file: &str) -> Option<String> {
+    let kept = without_stray_end(new, old);
+    let removed = &new[kept.len()..];
+    let is_element = STRAY.iter().any(|tag| removed.contains(tag) && is_opened(file, tag));
+    (!removed.is_empty() && !is_element).then(|| match old.ends_with('\n') {
+        true if !kept.ends_with('\n') => format!("{kept}\n"),
+        true => kept.to_owned(),
+        false => kept.trim_end_matches('\n').to_owned(),
+    })
+}
+
+/// The content of a whole file without closing tags at its end, on lines of their own, that it opens nowhere.
+pub(crate) fn without_unopened_tags(text: &str) -> &str {
+    let mut kept = text;
+    while let Some((rest, last)) = kept.trim_end().rsplit_once('\n')
+        && last.starts_with("</")
+        && last.ends_with('>')
+        && last.matches('<').count() == 1
+        && !is_opened(rest, last)
+    {
+        kept = &kept[..=rest.len()];
+    }
+    kept
+}
+
 /// Whether a text opens the element that `tag` closes.
 fn is_opened(text: &str, tag: &str) -> bool {
     let open = tag
@@ -231,6 +269,12 @@ fn without_stray_end<'a>(text: &'a str, other: &str) -> &'a str {
         kept = rest;
     }
     kept
+}
+
+/// The content of a text that is one CDATA section.
+fn without_cdata(text: &str) -> Option<&str> {
+    let inside = text.trim().strip_prefix("<![CDATA[")?.strip_suffix("]]>")?;
+    (!inside.contains("]]>")).then_some(inside)
 }
 
 /// The content without the newlines next to the tags.

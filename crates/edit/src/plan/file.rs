@@ -1,16 +1,17 @@
 //! One file of a plan: created, written, deleted or moved as a whole, or edited.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::document::{Splice, TextDocument, normalize_newlines};
 use crate::line_history::SeenVersions;
 use crate::parsed_edit::{EditChange, ParsedEdit, Replacement};
-use crate::placeholder::{OmissionPolicy, find_placeholder};
+use crate::placeholder::omissions_in;
 use crate::plan::path::normalize;
 use crate::plan::working::{HunkSiblings, RefusalDetail, WorkingDocument};
 use crate::plan::{EditReport, FileChange, PlanFiles};
 use crate::refusal::RefusalReason;
 use crate::resolve::MatchMethod;
+use crate::whole_content::whole_content;
 
 /// A file with its pending changes.
 pub(crate) struct FilePlan {
@@ -78,8 +79,8 @@ impl FilePlan {
     fn create(&mut self, number: usize, content: &str) -> Result<(), RefusalDetail> {
         match self.state {
             FileState::Missing | FileState::Deleted => {
-                self.check_placeholders(content)?;
-                self.state = FileState::text(content);
+                let content = self.whole_content(content)?;
+                self.state = FileState::text(&content);
                 self.check_unclaimed(number)
             }
             FileState::Text(_) => Err((RefusalReason::FileExists, None)),
@@ -87,19 +88,19 @@ impl FilePlan {
     }
 
     fn write(&mut self, number: usize, content: &str) -> Result<(), RefusalDetail> {
-        self.check_placeholders(content)?;
+        let content = self.whole_content(content)?;
         if !self.reports.is_empty() {
             return Err((RefusalReason::Conflict(self.reports[0].edit), None));
         }
         let document = TextDocument::parse(self.before.as_deref().unwrap_or_default());
-        let text = normalize_newlines(content);
+        let text = normalize_newlines(&content);
         let content = if self.before.is_some() {
             document.render(&[Splice {
                 range: 0..document.body().len(),
                 text,
             }])
         } else {
-            content.to_owned()
+            content
         };
         self.state = FileState::text(&content);
         self.check_unclaimed(number)
@@ -158,15 +159,8 @@ impl FilePlan {
         }
     }
 
-    fn check_placeholders(&self, content: &str) -> Result<(), RefusalDetail> {
-        let document = TextDocument::parse(self.before.as_deref().unwrap_or_default());
-        find_placeholder(
-            &document,
-            document.body(),
-            &normalize_newlines(content),
-            omissions_in(&self.path),
-        )
-        .map_or(Ok(()), |why| Err((why, None)))
+    fn whole_content(&self, content: &str) -> Result<String, RefusalDetail> {
+        whole_content(&self.path, self.before.as_deref(), content).map_err(|why| (why, None))
     }
 
     fn check_unclaimed(&mut self, number: usize) -> Result<(), RefusalDetail> {
@@ -237,18 +231,5 @@ impl FilePlan {
             (Some(_), _) => None,
         };
         (change, reports)
-    }
-}
-
-/// The omission policy for a file type.
-fn omissions_in(path: &Path) -> OmissionPolicy {
-    const CODE: [&str; 22] = [
-        "rs", "js", "jsx", "ts", "tsx", "mjs", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "php",
-        "css", "scss", "html", "vue", "json",
-    ];
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("md" | "mdx" | "rst" | "adoc") => OmissionPolicy::Document,
-        Some(extension) if CODE.contains(&extension) => OmissionPolicy::Dotted,
-        _ => OmissionPolicy::Worded,
     }
 }

@@ -1,12 +1,13 @@
 //! A file's content while its edits are placed and checked against each other, before any is applied.
 
-use crate::alternative_readings::{plain_new_text, unfenced};
+use crate::alternative_readings::{code_without_markdown_escapes, plain_new_text, unfenced};
 use crate::anchor;
 use crate::document::{FinalNewline, Splice, TextDocument, normalize_newlines};
-use crate::fold::{squash, squash_key};
+use crate::fold::{fold, squash, squash_key};
 use crate::line_history::{LineHistory, SeenVersions};
 use crate::line_index::LineIndex;
 use crate::matcher::Haystack;
+use crate::parse::xml::without_stray_tags;
 use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, ParsedEdit, PatchHunk, Replacement};
 use crate::placeholder::{OmissionPolicy, find_placeholder, is_omission};
 use crate::refusal::{FileRegion, RefusalReason};
@@ -205,7 +206,8 @@ fn resolve(
     order: HunkOrder,
     omissions: OmissionPolicy,
 ) -> Result<ResolvedEdit, RefusalReason> {
-    match change {
+    let spaced = with_plain_indentation(haystack.document, change);
+    match spaced.as_ref().unwrap_or(change) {
         EditChange::Replace(replace) => resolve_replace(haystack, replace, omissions),
         EditChange::Hunk(hunk) => {
             let found = hunk::resolve(haystack, hunk, order)?;
@@ -226,6 +228,45 @@ fn resolve(
         EditChange::Write(_) | EditChange::Create(_) | EditChange::Delete | EditChange::Move(_) => {
             Err(RefusalReason::NoEdits)
         }
+    }
+}
+
+/// The change with plain spaces in place of others in its indentation and without invisible characters there, if the
+/// file has none.
+fn with_plain_indentation(document: &TextDocument, change: &EditChange) -> Option<EditChange> {
+    let is_special = |c: char| !c.is_ascii() && [" ", ""].contains(&fold(c.encode_utf8(&mut [0; 4])).as_str());
+    let is_open = |text: &str| !text.is_ascii() && text.contains(is_special) && !document.body().contains(is_special);
+    let plain = |text: &str| {
+        let line = |line: &str| {
+            let body = line.trim_start_matches(|c: char| matches!(c, ' ' | '\t') || is_special(c));
+            let indent = line.strip_suffix(body).unwrap_or_default();
+            format!("{}{body}", fold(indent))
+        };
+        text.split_inclusive('\n').map(line).collect::<String>()
+    };
+    match change {
+        EditChange::Replace(replace) if replace.readings.iter().any(|(old, new)| is_open(old) || is_open(new)) => {
+            let readings = replace.readings.iter().map(|(old, new)| (plain(old), plain(new)));
+            Some(EditChange::Replace(Replacement {
+                readings: readings.collect(),
+                ..replace.clone()
+            }))
+        }
+        EditChange::Hunk(hunk) if is_open(&old_text(&hunk.lines)) || is_open(&new_text(&hunk.lines)) => {
+            let lines = hunk.lines.iter().map(|line| match line {
+                HunkLine::Keep { text, bare } => HunkLine::Keep {
+                    text: plain(text),
+                    bare: *bare,
+                },
+                HunkLine::Remove(text) => HunkLine::Remove(plain(text)),
+                HunkLine::Add(text) => HunkLine::Add(plain(text)),
+            });
+            Some(EditChange::Hunk(PatchHunk {
+                lines: lines.collect(),
+                ..hunk.clone()
+            }))
+        }
+        _ => None,
     }
 }
 
@@ -253,12 +294,23 @@ fn resolve_replace(
     let mut first_problem = None;
     for (old, new) in &replace.readings {
         let (old, mut new) = (normalize_newlines(old), normalize_newlines(new));
-        if omissions == OmissionPolicy::Dotted
+        if omissions != OmissionPolicy::Document
             && let Some(inside) = unfenced(&new).filter(|_| unfenced(&old).is_none())
         {
-            new = inside;
+            new = match old.ends_with('\n') {
+                true => inside,
+                false => inside.trim_end_matches('\n').to_owned(),
+            };
         }
-        if let Some(plain) = plain_new_text(&old, &new) {
+        if omissions != OmissionPolicy::Document
+            && let Some(plain) = code_without_markdown_escapes(&old, &new, haystack.document.body())
+        {
+            new = plain;
+        }
+        if let Some(kept) = without_stray_tags(&old, &new, haystack.document.body()) {
+            new = kept;
+        }
+        if let Some(plain) = plain_new_text(&old, &new, haystack.document.body()) {
             new = plain;
         }
         if several && !is_safe_reading(haystack, &old, &new) {
@@ -375,6 +427,8 @@ fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> 
         RefusalReason::Elision
         | RefusalReason::NoContext
         | RefusalReason::Indentation
+        | RefusalReason::PartOfLine { .. }
+        | RefusalReason::RepeatedNeighbour { .. }
         | RefusalReason::Placeholder(_) => (why, nearest::region(haystack, &old)),
         other => (other, None),
     }

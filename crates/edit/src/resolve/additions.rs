@@ -1,11 +1,11 @@
 //! The indentation of added lines, derived from the quoted lines that were found and, in patches, from their signs.
 
 use crate::document::TextDocument;
-use crate::fold::{indent_of, is_blank, similarity};
+use crate::fold::{composed, fold, indent_of, is_blank, is_combining, is_look_alike, similarity};
 use crate::indent::{AddedGroup, NumberedPair, Reindent, indent_unit, is_flat, opens_block};
 use crate::matcher::{MatchCandidate, MatchLevel, QuotedLine, texts};
 use crate::refusal::RefusalReason;
-use crate::resolve::{LineOp, OpSource};
+use crate::resolve::{LineOp, OpSource, new_lines};
 
 /// The added lines of `ops` with the file's indentation, by index of their operation.
 pub(crate) fn indented_additions(
@@ -22,6 +22,9 @@ pub(crate) fn indented_additions(
         OpSource::Replacement => Some(replaced(document, quoted, candidate, ops, &lines)?),
         OpSource::Patch => patched(document, quoted, candidate, ops, &lines)?,
     };
+    if source == OpSource::Patch && placed.is_none() && is_column_missing(document, &lines) {
+        return Err(RefusalReason::Indentation);
+    }
     let mut out: Vec<Option<String>> = ops
         .iter()
         .map(|op| match op {
@@ -34,7 +37,59 @@ pub(crate) fn indented_additions(
             out[*place] = Some(line);
         }
     }
+    let look_alikes = look_alikes(document, quoted, candidate);
+    for line in out.iter_mut().flatten().filter(|line| !line.is_ascii()) {
+        *line = with_plain_characters(line, &look_alikes);
+    }
     Ok(out)
+}
+
+/// Whether every indented line lacks one column to a level, as no line of the file does: the sign may cover it.
+fn is_column_missing(document: &TextDocument, groups: &[&AddedGroup<'_>]) -> bool {
+    let unit = indent_unit(document.lines());
+    let is_short = |line: &str| {
+        let columns = indent_of(line).len();
+        columns > 0 && (columns + 1).is_multiple_of(unit.len())
+    };
+    let added = groups.iter().flat_map(|group| group.added.iter().copied());
+    let mut indented = added
+        .filter(|line| !is_blank(line) && !indent_of(line).is_empty())
+        .peekable();
+    unit.len() > 1
+        && unit.chars().all(|c| c == ' ')
+        && indented.peek().is_some()
+        && indented.all(is_short)
+        && !document.lines().any(|line| !is_blank(line) && is_short(line))
+}
+
+/// The characters of the quoted lines in place of which the file has plain ones.
+fn look_alikes(document: &TextDocument, quoted: &[QuotedLine], candidate: &MatchCandidate) -> Vec<char> {
+    let pairs = || {
+        let lines = quoted.iter().zip(&candidate.pairs);
+        lines.filter_map(|(line, pair)| Some((line.text.as_str(), document.line((*pair)?))))
+    };
+    let mut found: Vec<char> = pairs()
+        .filter(|(text, actual)| !text.is_ascii() && text != actual)
+        .flat_map(|(text, _)| text.chars())
+        .filter(|c| !c.is_ascii() && is_look_alike(*c))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found.retain(|c| pairs().all(|(text, actual)| !text.contains(*c) || !actual.contains(*c)));
+    found
+}
+
+/// `line` with plain characters in place of `look_alikes`; combined characters are composed if they are among them.
+fn with_plain_characters(line: &str, look_alikes: &[char]) -> String {
+    let is_combined = look_alikes.iter().any(|c| is_combining(*c));
+    let plain: String = line
+        .chars()
+        .map(|c| match look_alikes.contains(&c) && !is_combining(c) {
+            true => fold(c.encode_utf8(&mut [0; 4])),
+            false => c.to_string(),
+        })
+        .collect();
+    if is_combined { composed(&plain) } else { plain }
 }
 
 type PlacedGroups = Vec<Vec<String>>;
@@ -92,16 +147,6 @@ fn numbered_pairs<'a>(
     texts(document, quoted, &candidate.pairs)
         .into_iter()
         .map(|(number, text, actual)| (number, (indent_of(text), indent_of(actual))))
-        .collect()
-}
-
-fn new_lines<'a>(quoted: &'a [QuotedLine], ops: &'a [LineOp]) -> Vec<&'a str> {
-    ops.iter()
-        .filter_map(|op| match op {
-            LineOp::Keep(number) => quoted.get(*number).map(|line| line.text.as_str()),
-            LineOp::Add(line) => Some(line.as_str()),
-            LineOp::Remove(_) => None,
-        })
         .collect()
 }
 
@@ -243,6 +288,13 @@ fn patched(
         if let Some(placed) = moved {
             return Ok(Some(placed));
         }
+        // Lines at the margin that replace nothing may be right there.
+        let is_margin = |indent: &str| kept.iter().any(|(_, pair)| *pair == (indent, indent));
+        let is_loose = |group: &&AddedGroup<'_>| group.removed.is_empty() && first_indent(group) == Some("");
+        let has_lost = removed.iter().any(|(_, pair)| pair.0.is_empty() && !pair.1.is_empty());
+        if is_kept_exact && has_lost && is_margin("") && groups.iter().any(is_loose) {
+            return Err(RefusalReason::Indentation);
+        }
         // Kept lines at the margin may have lost their indentation or not.
         let at_margin: Vec<&str> = kept
             .iter()
@@ -262,7 +314,7 @@ fn patched(
             false => apply_all(&Reindent::new(only_removed, &new, unit), groups),
         });
         return match placed {
-            // Nothing is left that the new lines could be compared with.
+            // There are no lines with which the new lines could be compared.
             Err(_) if kept.is_empty() && candidate.first() == 0 && candidate.end() >= document.line_count() => Ok(None),
             placed => placed.map(Some),
         };
@@ -276,18 +328,23 @@ fn patched(
     if !removed.is_empty() && groups.iter().all(is_at_margin) {
         return Ok(None);
     }
-    if kept.iter().any(|(_, (quoted, actual))| quoted != actual) {
-        let reindent = Reindent::new(pairs, &new, indent_unit(document.lines()));
-        return apply_all(&reindent, groups).map(Some);
-    }
     let site = AdditionSite {
         document,
         candidate,
         unit: indent_unit(document.lines()),
     };
+    let is_spaced = |(_, (quoted, actual)): &NumberedPair<'_>| quoted.strip_prefix(' ') == Some(*actual);
+    if !kept.is_empty() && kept.iter().all(is_spaced) {
+        return site.beside_spaced_lines(groups);
+    }
+    if kept.iter().any(|(_, (quoted, actual))| quoted != actual) {
+        let reindent = Reindent::new(pairs, &new, indent_unit(document.lines()));
+        return apply_all(&reindent, groups).map(Some);
+    }
     match signs(document, quoted, candidate) {
         (Some(false), Some(true)) => Err(RefusalReason::Indentation),
         (Some(false), _) | (None, Some(false)) => site.with_covered_column(groups),
+        (Some(true), _) | (None, _) if site.lacks_a_column(groups) => Err(RefusalReason::Indentation),
         (Some(true), _) | (None, _) => site.without_extra_space(groups),
     }
 }
@@ -321,9 +378,11 @@ fn moved_column(
     if groups.iter().any(|group| group.added.iter().any(is_open)) {
         return None;
     }
+    let is_level = |line: &str| indent_of(line).len().is_multiple_of(unit.len().max(1));
+    let is_on_level = unit.starts_with(' ') && removed.iter().chain(kept).all(|(_, pair)| is_level(pair.1));
     let place = |line: &&str| match is_blank(line) {
         true => Some((*line).to_owned()),
-        false => place(line),
+        false => place(line).filter(|placed| !is_on_level || !is_level(line) || is_level(placed)),
     };
     groups
         .iter()
@@ -364,6 +423,53 @@ struct AdditionSite<'a> {
 }
 
 impl AdditionSite<'_> {
+    /// Context lines have a space after their sign. The added lines may have one, too: their neighbours decide, or the
+    /// width of a level.
+    fn beside_spaced_lines(&self, groups: &[&AddedGroup<'_>]) -> Result<Option<PlacedGroups>, RefusalReason> {
+        let indents = || groups.iter().filter_map(|group| Some((*group, first_indent(group)?)));
+        let stripped = |indent: &str| indent.strip_prefix(' ').map(str::to_owned);
+        let is_on_unit = |indent: &str| indent.len().is_multiple_of(self.unit.len().max(1));
+        let fits = |fit: &dyn Fn(&AddedGroup<'_>, &str) -> bool| {
+            let as_written = indents().all(|(group, indent)| fit(group, indent));
+            let as_stripped =
+                indents().all(|(group, indent)| stripped(indent).is_some_and(|indent| fit(group, &indent)));
+            (as_written, as_stripped)
+        };
+        let by_neighbours = fits(&|group, indent| self.is_plausible(group, indent));
+        let by_unit = fits(&|_, indent| is_on_unit(indent));
+        match if by_neighbours == (false, false) {
+            by_unit
+        } else {
+            by_neighbours
+        } {
+            (true, false) => Ok(None),
+            (false, true) => Ok(Some(without_first_space(groups))),
+            (true, true) | (false, false) => Err(RefusalReason::Indentation),
+        }
+    }
+
+    /// Whether the sign of the added lines may cover the first column of their indentation: with one more column, each
+    /// has the depth of a level and the first of each group that of its place.
+    fn lacks_a_column(&self, groups: &[&AddedGroup<'_>]) -> bool {
+        let is_short = |line: &&&str| {
+            let columns = indent_of(line).len();
+            columns > 0 && (columns + 1).is_multiple_of(self.unit.len())
+        };
+        let fits = |group: &&AddedGroup<'_>| {
+            first_indent(group).is_some_and(|indent| {
+                !self.is_plausible(group, indent) && self.is_plausible(group, &format!(" {indent}"))
+            })
+        };
+        let mut solid = groups
+            .iter()
+            .flat_map(|group| &group.added)
+            .filter(|line| !is_blank(line));
+        self.unit.len() > 1
+            && !self.unit.starts_with('\t')
+            && solid.all(|line| is_short(&line))
+            && groups.iter().all(fits)
+    }
+
     /// Removes a space after the sign that no neighbour has.
     fn without_extra_space(&self, groups: &[&AddedGroup<'_>]) -> Result<Option<PlacedGroups>, RefusalReason> {
         let solid = || {
@@ -380,19 +486,28 @@ impl AdditionSite<'_> {
         let fits = |group: &&AddedGroup<'_>| {
             let Some(indent) = first_indent(group) else { return true };
             let stripped = indent.strip_prefix(' ');
+            if is_tab_file && stripped.is_some_and(|stripped| stripped.starts_with('\t')) {
+                return true;
+            }
             !self.is_plausible(group, indent) && stripped.is_some_and(|stripped| self.is_plausible(group, stripped))
         };
+        let is_spaced_blank = |line: &&str| *line == " ";
+        let has_spaced_blank = groups.iter().flat_map(|group| &group.added).any(is_spaced_blank);
+        if has_spaced_blank && solid().next().is_some() && solid().all(|line| is_off(line)) {
+            return Ok(Some(without_first_space(groups)));
+        }
+        // A column that no line nearby has.
+        let is_thin = |group: &&AddedGroup<'_>| {
+            first_indent(group) == Some(" ") && self.unit.len() > 1 && !self.is_plausible(group, " ")
+        };
         if solid().next().is_none() || !groups.iter().all(fits) {
-            return Ok(None);
+            return match groups.iter().any(is_thin) {
+                true => Err(RefusalReason::Indentation),
+                false => Ok(None),
+            };
         }
         if solid().all(|line| is_off(line)) {
-            let strip = |line: &&str| line.strip_prefix(' ').unwrap_or(line).to_owned();
-            return Ok(Some(
-                groups
-                    .iter()
-                    .map(|group| group.added.iter().map(strip).collect())
-                    .collect(),
-            ));
+            return Ok(Some(without_first_space(groups)));
         }
         let is_on_unit = |line: &&&str| !is_tab_file && indent_of(line).len().is_multiple_of(self.unit.len().max(1));
         if solid().all(|line| is_on_unit(&line)) {
@@ -473,6 +588,16 @@ impl AdditionSite<'_> {
             solid().all(|line| on_unit(indent_of(line).len())),
             solid().all(|line| indent_of(line).is_empty() || on_unit(indent_of(line).len() + 1)),
         );
+        let is_beside = |group: &AddedGroup<'_>, indent: &str| {
+            let (above, below) = self.neighbours(group);
+            [above, below]
+                .into_iter()
+                .flatten()
+                .any(|line| indent_of(line) == indent)
+        };
+        if by_neighbours == (false, false) && !is_same && all(&|group, indent| is_beside(group, &uncovered(indent))) {
+            return Err(RefusalReason::Indentation);
+        }
         match if by_neighbours == (false, false) {
             by_unit
         } else {
@@ -525,6 +650,14 @@ impl AdditionSite<'_> {
             None => indent.is_empty() || below == Some(indent),
         }
     }
+}
+
+fn without_first_space(groups: &[&AddedGroup<'_>]) -> PlacedGroups {
+    let strip = |line: &&str| line.strip_prefix(' ').unwrap_or(line).to_owned();
+    groups
+        .iter()
+        .map(|group| group.added.iter().map(strip).collect())
+        .collect()
 }
 
 fn is_comment(line: &str) -> bool {

@@ -6,7 +6,7 @@ use crate::alternative_readings::unescaped_tabs;
 use crate::document::{FinalNewline, TextDocument};
 use crate::fold::{collapse, indent_of, is_blank, squash_key};
 use crate::matcher::{
-    Haystack, MatchCandidate, MatchPick, QuotedLine, best, contradicts_hint, is_trivial, solid_lines,
+    Haystack, MatchCandidate, MatchPick, QuotedLine, best, contradicts_hint, is_beaten, is_trivial, solid_lines,
 };
 use crate::parsed_edit::{EndOfFile, HunkLine, PatchHunk, ReplaceScope, ReplaceUnit};
 use crate::refusal::RefusalReason;
@@ -155,7 +155,9 @@ fn place(
     candidates = in_order(candidates, order);
     let hint = hunk.hint.map(|line| line.saturating_sub(1));
     let is_hinted = candidates.len() > 1;
-    let is_guess = |candidate: &MatchCandidate| is_bare && is_hinted && hint != Some(candidate.first());
+    let is_guess = |candidate: &MatchCandidate| {
+        is_bare && is_hinted && (hint != Some(candidate.first()) || is_beaten(&all, candidate))
+    };
     match haystack.pick(candidates, hint) {
         MatchPick::None => Ok(None),
         MatchPick::Many(lines) => Err(ambiguous(&lines)),

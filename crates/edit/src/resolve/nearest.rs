@@ -25,30 +25,30 @@ pub(crate) fn region_at(haystack: &Haystack<'_>, start: usize, count: usize) -> 
 }
 
 /// For each place (lines from 1), the nearest line above or below that the other places do not have there.
-pub(crate) fn distinguishing_neighbours(haystack: &Haystack<'_>, places: &[usize]) -> Vec<(usize, String)> {
+pub(crate) fn distinguishing_neighbours(haystack: &Haystack<'_>, locations: &[usize]) -> Vec<(usize, String)> {
     const FARTHEST: isize = 12;
     const MAX_PLACES: usize = 8;
     let document = haystack.document;
-    let line_at = |place: usize, offset: isize| {
-        let line = place
+    let line_at = |location: usize, offset: isize| {
+        let line = location
             .checked_add_signed(offset)
             .filter(|line| *line > 0 && *line <= document.line_count())?;
         Some((line, document.line(line - 1).trim())).filter(|(_, text)| !text.is_empty())
     };
-    let distinguishes = |place: usize, offset: isize| {
-        let (line, text) = line_at(place, offset)?;
+    let distinguishes = |location: usize, offset: isize| {
+        let (line, text) = line_at(location, offset)?;
         let is_other =
-            |other: &usize| *other == place || line_at(*other, offset).is_none_or(|(_, there)| there != text);
-        places
+            |other: &usize| *other == location || line_at(*other, offset).is_none_or(|(_, there)| there != text);
+        locations
             .iter()
             .all(is_other)
             .then(|| (line, text.chars().take(80).collect()))
     };
     let offsets = || (1..=FARTHEST).flat_map(|distance| [-distance, distance]);
-    let found = places
+    let found = locations
         .iter()
         .take(MAX_PLACES)
-        .map(|place| offsets().find_map(|offset| distinguishes(*place, offset)));
+        .map(|location| offsets().find_map(|offset| distinguishes(*location, offset)));
     found.flatten().collect()
 }
 
@@ -65,11 +65,11 @@ fn by_equal_lines(haystack: &Haystack<'_>, quoted: &[&str]) -> Option<usize> {
     const TOO_COMMON: usize = 64;
     let mut votes: HashMap<usize, usize> = HashMap::new();
     for (offset, line) in quoted.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
-        let places = haystack.index.positions(squash_key(line));
-        if places.len() <= TOO_COMMON {
-            for place in places {
-                let start = haystack.index.line(*place as usize).saturating_sub(offset);
-                *votes.entry(start).or_default() += 1 + TOO_COMMON / places.len();
+        let locations = haystack.index.positions(squash_key(line));
+        if locations.len() <= TOO_COMMON {
+            for location in locations {
+                let start = haystack.index.line(*location as usize).saturating_sub(offset);
+                *votes.entry(start).or_default() += 1 + TOO_COMMON / locations.len();
             }
         }
     }

@@ -230,12 +230,12 @@ impl SquashedText {
 
     /// Whether the range is exactly one line.
     fn is_line(&self, from: usize, to: usize) -> bool {
-        let place = self.starts.binary_search_by_key(&from, |(start, _)| *start);
-        place.is_ok_and(|place| self.starts.get(place + 1).map_or(self.text.len(), |(next, _)| *next) == to)
+        let index = self.starts.binary_search_by_key(&from, |(start, _)| *start);
+        index.is_ok_and(|index| self.starts.get(index + 1).map_or(self.text.len(), |(next, _)| *next) == to)
     }
 
     fn line_at(&self, at: usize) -> usize {
-        let place = self.starts.partition_point(|(start, _)| *start <= at).saturating_sub(1);
-        self.starts.get(place).map_or(0, |(_, line)| *line)
+        let index = self.starts.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+        self.starts.get(index).map_or(0, |(_, line)| *line)
     }
 }

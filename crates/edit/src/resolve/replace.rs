@@ -1,12 +1,19 @@
 //! Places a replacement: exact text first, then lines, then other readings of the text.
 
-use crate::alternative_readings::alternative_readings;
-use crate::document::Splice;
+use std::ops::Range;
+
+use crate::alternative_readings::{Normalization, alternative_readings};
+use crate::document::{Splice, TextDocument};
 use crate::fold::{indent_of, is_blank, similarity, squash};
-use crate::matcher::{Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_trivial};
+use crate::matcher::{
+    Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_beaten, is_trivial,
+};
 use crate::parsed_edit::{EndOfFile, ReplaceScope, ReplaceUnit};
 use crate::refusal::RefusalReason;
-use crate::resolve::{LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow};
+use crate::resolve::{
+    LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow, repeated_neighbour,
+};
+use crate::text_diff::compare;
 
 /// One replacement to place. The hint is a line counted from 0.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +38,11 @@ impl<'a> ReplaceTarget<'a> {
 
 /// Finds the location of `wanted`.
 pub(crate) fn resolve(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<ResolvedEdit, RefusalReason> {
+    let completed = with_newlines_of_old(target);
+    let target = ReplaceTarget {
+        new: completed.as_deref().unwrap_or(target.new),
+        ..target
+    };
     if let Some(found) = resolve_as_quoted(haystack, target)? {
         return Ok(found);
     }
@@ -62,6 +74,18 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Res
     }
 }
 
+/// The new text with the newline at its start or end that only the old text has: without it, lines would be joined.
+fn with_newlines_of_old(target: ReplaceTarget<'_>) -> Option<String> {
+    let (old, new) = (target.old, target.new);
+    let lacks_start = old.starts_with('\n') && !new.starts_with('\n');
+    let lacks_end = old.ends_with('\n') && !new.ends_with('\n');
+    // An edit that changes nothing else joins lines on purpose.
+    let is_change = old.trim_matches('\n') != new.trim_matches('\n') && !is_blank(new);
+    let is_open = target.unit == ReplaceUnit::Text && is_change && !is_blank(old) && (lacks_start || lacks_end);
+    let newline = |lacks: bool| if lacks { "\n" } else { "" };
+    is_open.then(|| format!("{}{new}{}", newline(lacks_start), newline(lacks_end)))
+}
+
 /// The best reading of the text without line numbers, escapes or fences: one that matches exactly, or the first.
 fn resolve_alternative(
     haystack: &Haystack<'_>,
@@ -76,9 +100,22 @@ fn resolve_alternative(
             hint,
             ..target
         };
-        let (is_exact, outcome) = match resolve_as_quoted(haystack, again) {
+        let completed = with_newlines_of_old(again);
+        let again = ReplaceTarget {
+            new: completed.as_deref().unwrap_or(again.new),
+            ..again
+        };
+        // A listing consists of whole lines.
+        let resolve = match reading.dressing {
+            Normalization::LineNumbers => lines,
+            Normalization::Fences | Normalization::Escapes | Normalization::Entities => resolve_as_quoted,
+        };
+        let (is_exact, outcome) = match resolve(haystack, again) {
             Ok(None) => continue,
             Ok(Some(found)) if reading.is_placed && reading.hint != Some(found.lines.start + 1) => continue,
+            Ok(Some(found)) if reading.is_mixed && found.method == MatchMethod::Indentation => {
+                (false, Err(RefusalReason::Indentation))
+            }
             Ok(Some(found)) => {
                 let is_exact = matches!(found.method, MatchMethod::Exact | MatchMethod::TrailingSpace);
                 let method = MatchMethod::from_normalization(reading.dressing);
@@ -101,8 +138,14 @@ fn resolve_as_quoted(
 ) -> Result<Option<ResolvedEdit>, RefusalReason> {
     if target.unit == ReplaceUnit::Text {
         if let Some(found) = exact(haystack, target)? {
-            if starts_in_indent(haystack, target) {
+            if starts_in_indent(haystack, target, &found) {
                 return by_whole_lines(haystack, target, found).map(Some);
+            }
+            if ends_before_trailing_space(haystack.document, found.lines.start, target)
+                && let Some(by_lines) = lines(haystack, target)?
+                && by_lines.lines == found.lines
+            {
+                return Ok(Some(by_lines));
             }
             return Ok(Some(found));
         }
@@ -122,16 +165,26 @@ fn resolve_as_quoted(
     lines(haystack, target)
 }
 
-/// Whether the text occurs once, starts inside the indentation of a line and is replaced by several lines.
-fn starts_in_indent(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> bool {
-    let body = haystack.document.body();
+/// Whether the text starts inside the indentation of the line that was found and is replaced by several lines.
+fn starts_in_indent(haystack: &Haystack<'_>, target: ReplaceTarget<'_>, found: &ResolvedEdit) -> bool {
     let several = target.new.trim_end_matches('\n').contains('\n');
-    several
-        && target.scope == ReplaceScope::One
-        && body.find(target.old).is_some_and(|at| {
-            let before = &body[haystack.document.line_start(haystack.document.line_at(at))..at];
-            !before.is_empty() && is_blank(before)
-        })
+    let line = haystack.document.line(found.lines.start);
+    let start = target.old.lines().next().unwrap_or_default();
+    let is_inside = || {
+        let before = line.find(start.trim_end()).map(|at| &line[..at]);
+        before.is_some_and(|before| !before.is_empty() && is_blank(before))
+    };
+    several && target.scope == ReplaceScope::One && is_inside()
+}
+
+/// Whether the text is followed by spaces at the end of its line, and other lines take the place of that line.
+fn ends_before_trailing_space(document: &TextDocument, first: usize, target: ReplaceTarget<'_>) -> bool {
+    let rest = || {
+        let (_, after) = document.body()[document.line_start(first)..].split_once(target.old)?;
+        after.split('\n').next()
+    };
+    let is_longer = target.old.matches('\n').count() != target.new.matches('\n').count();
+    target.scope == ReplaceScope::One && is_longer && rest().is_some_and(|rest| !rest.is_empty() && is_blank(rest))
 }
 
 /// The new lines need the missing indentation too, unless they have it already.
@@ -140,7 +193,9 @@ fn by_whole_lines(
     target: ReplaceTarget<'_>,
     found: ResolvedEdit,
 ) -> Result<ResolvedEdit, RefusalReason> {
-    if let Some(by_lines) = lines(haystack, target)? {
+    if let Ok(Some(by_lines)) = lines(haystack, target)
+        && by_lines.lines == found.lines
+    {
         return Ok(by_lines);
     }
     let outer = indent_of(haystack.document.line(found.lines.start));
@@ -181,7 +236,7 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
         ReplaceScope::All => body.match_indices(target.old).map(|(start, _)| start).collect(),
         ReplaceScope::One => overlapping(body, target.old),
     };
-    // Where the text is a whole line in some places, a hint does not refer to a part of another line.
+    // If the text is a whole line at some locations, a hint does not refer to a part of another line.
     let is_line = |start: usize| {
         let end = start + target.old.trim_end_matches('\n').len();
         body[..start].ends_with('\n') && body[end..].starts_with('\n')
@@ -209,6 +264,14 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
         });
     }
     let lines = document.line_at(*first)..document.line_at(last + target.old.len().saturating_sub(1)) + 1;
+    if chosen.iter().any(|start| repeats_rest_of_line(body, *start, target)) {
+        return Err(RefusalReason::PartOfLine { line: lines.start + 1 });
+    }
+    if target.scope == ReplaceScope::One
+        && let Some(line) = repeated_neighbour_of_text(document, *first, &lines, target)
+    {
+        return Err(RefusalReason::RepeatedNeighbour { line: line + 1 });
+    }
     let splices = chosen
         .iter()
         .flat_map(|start| narrow_splice(*start, target.old, target.new))
@@ -218,6 +281,23 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
         lines,
         method: MatchMethod::Exact,
     }))
+}
+
+/// The line next to whole lines of old text that the new text repeats.
+fn repeated_neighbour_of_text(
+    document: &TextDocument,
+    start: usize,
+    lines: &Range<usize>,
+    target: ReplaceTarget<'_>,
+) -> Option<usize> {
+    let (old, new) = (target.old.trim_end_matches('\n'), target.new.trim_end_matches('\n'));
+    let is_whole = start == document.line_start(lines.start) && document.body()[start + old.len()..].starts_with('\n');
+    let lines = lines.start..lines.start + old.matches('\n').count() + 1;
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
+    let adds_at_ends = old.first() != new.first() || old.last() != new.last();
+    (is_whole && adds_at_ends && !is_blank(target.new))
+        .then(|| repeated_neighbour(document, &lines, &line_ops(&old, &new)))
+        .flatten()
 }
 
 /// Whether the new text only adds to the old text and the addition already exists: the edit was applied before.
@@ -234,6 +314,42 @@ fn is_already_applied(body: &str, start: usize, target: ReplaceTarget<'_>) -> bo
         .filter(|added| says_something(added));
     added_after.is_some_and(|added| after.starts_with(added.trim_end_matches('\n')))
         || added_before.is_some_and(|added| before.ends_with(added))
+}
+
+/// Whether the new text contains what the file has before or after the old text in its line and the old text lacks, so
+/// that it would be there twice: a word, or an opening bracket that the new text has more of.
+fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> bool {
+    let (old, new) = (target.old, target.new);
+    let before = body[..start].rsplit('\n').next().unwrap_or_default();
+    let after = body[start + old.len()..].split('\n').next().unwrap_or_default();
+    let balance = |text: &str| {
+        let count = |brackets: [char; 3]| text.matches(brackets).count().cast_signed();
+        count(['(', '[', '{']) - count([')', ']', '}'])
+    };
+    let has_words = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count() > 2;
+    let is_repeated = |rest: &str| has_words(rest) || balance(new) - balance(old) == balance(rest);
+    let (head, tail) = (before.trim(), after.trim());
+    let ends_in = |text: &str| text.trim_end().ends_with(tail);
+    let continues = || {
+        new.strip_prefix(old)
+            .is_some_and(|added| added.trim_start().starts_with(tail))
+    };
+    let after_old = !tail.is_empty() && !old.ends_with('\n') && !ends_in(old) && (ends_in(new) || continues());
+    let starts_with = |text: &str| text.trim_start().starts_with(head);
+    let before_old = !head.is_empty() && !old.starts_with('\n') && starts_with(new) && !starts_with(old);
+    let is_cut = old.contains('\n') && !old.ends_with('\n') && !tail.is_empty() && !is_blank(new);
+    let ends_differently = || {
+        let last_line = |text: &str| text.rsplit('\n').next().unwrap_or_default().trim().to_owned();
+        let (quoted, changed) = (last_line(old), last_line(new));
+        let as_whole = similarity(&changed, &format!("{quoted}{}", after.trim_end()));
+        let as_part = similarity(&changed, &quoted);
+        // The last new line may be the whole line, changed, or nothing that continues with the rest of the line.
+        let is_whole = has_words(tail) && as_whole >= 0.8 && as_whole > as_part;
+        let has_content = tail.contains(|c: char| c.is_alphanumeric() || "([{".contains(c));
+        let is_dropped = has_content && as_part < 0.4 && changed.chars().next_back() != quoted.chars().next_back();
+        is_whole || is_dropped
+    };
+    after_old && is_repeated(tail) || before_old && is_repeated(head) || is_cut && ends_differently()
 }
 
 /// Replaces `old` at `start` by `new`: line by line if they have the same number of lines, so that each line keeps its
@@ -309,6 +425,9 @@ fn lines(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
         MatchPick::One(candidate) if all.len() > 1 && is_trivial(&quoted) && target.hint != Some(candidate.first()) => {
             Err(ambiguous(&all.iter().map(MatchCandidate::first).collect::<Vec<_>>()))
         }
+        MatchPick::One(candidate) if is_trivial(&quoted) && is_beaten(&all, &candidate) => {
+            Err(ambiguous(&all.iter().map(MatchCandidate::first).collect::<Vec<_>>()))
+        }
         MatchPick::One(candidate) => match contradicts_hint(&all, &candidate, target.hint) {
             Some(lines) => Err(ambiguous(&lines)),
             None => by_lines(haystack, &quoted, &old, &new, &candidate).map(Some),
@@ -349,6 +468,19 @@ pub(crate) fn by_lines(
     new: &[&str],
     candidate: &MatchCandidate,
 ) -> Result<ResolvedEdit, RefusalReason> {
+    if let Some(actual) = old_with_indentation(haystack, (old, new), candidate)? {
+        let old: Vec<&str> = actual.iter().map(String::as_str).collect();
+        let quoted: Vec<QuotedLine> = old.iter().map(|line| QuotedLine::plain(*line)).collect();
+        let exact = MatchCandidate {
+            blanks: candidate.blanks,
+            ..haystack.candidate_of(&quoted, candidate.pairs.clone())
+        };
+        let placed = by_lines(haystack, &quoted, &old, new, &exact)?;
+        return Ok(ResolvedEdit {
+            method: MatchMethod::of(candidate),
+            ..placed
+        });
+    }
     let splices = build_splices(
         haystack,
         quoted,
@@ -361,6 +493,83 @@ pub(crate) fn by_lines(
         lines: candidate.first()..candidate.end(),
         method: MatchMethod::of(candidate),
     })
+}
+
+/// The old lines with the indentation of the file, if only the new lines have it: no new line is further out than the
+/// matched lines, and the new lines that are also quoted have the indentation of the file. Refused if only most of them do.
+fn old_with_indentation(
+    haystack: &Haystack<'_>,
+    (old, new): (&[&str], &[&str]),
+    candidate: &MatchCandidate,
+) -> Result<Option<Vec<String>>, RefusalReason> {
+    if !matches!(candidate.level, MatchLevel::Indent | MatchLevel::UnevenIndent) {
+        return Ok(None);
+    }
+    let actual = |number: usize| {
+        candidate
+            .pairs
+            .get(number)
+            .copied()
+            .flatten()
+            .map(|at| haystack.document.line(at))
+    };
+    let outermost = |lines: &mut dyn Iterator<Item = &str>| {
+        let solid = lines.filter(|line| !is_blank(line));
+        solid.map(|line| indent_of(line).len()).min()
+    };
+    if outermost(&mut new.iter().copied()) < outermost(&mut (0..old.len()).filter_map(actual)) {
+        return Ok(None);
+    }
+    let squashed = |lines: &[&str]| lines.iter().map(|line| squash(line)).collect::<Vec<_>>();
+    let (old_keys, new_keys) = (squashed(old), squashed(new));
+    let mut shared = Vec::new();
+    for part in compare(&old_keys, &new_keys, None) {
+        let (tag, old_range, new_range) = part.as_tag_tuple();
+        if tag == similar::DiffTag::Equal {
+            shared.extend(old_range.zip(new_range).filter(|(at, _)| !old_keys[*at].is_empty()));
+        }
+    }
+    // The indentation of the first line alone may have been cut off, in both texts. A bracket may be another one.
+    let first = old.iter().position(|line| !is_blank(line));
+    let is_shifted = |(at, _): &&(usize, usize)| {
+        Some(*at) != first
+            && old[*at].contains(char::is_alphanumeric)
+            && actual(*at).is_some_and(|line| indent_of(line) != indent_of(old[*at]))
+    };
+    let is_placed = |(at, to): &&(usize, usize)| actual(*at).map(indent_of) == Some(indent_of(new[*to]));
+    let is_quoted = |(at, to): &&(usize, usize)| indent_of(old[*at]) == indent_of(new[*to]);
+    let placed = shared.iter().filter(is_shifted).filter(is_placed).count();
+    let as_quoted = shared.iter().filter(is_shifted).filter(is_quoted).count();
+    // Without words, the lines below the change decide.
+    let below: Vec<(usize, usize)> = (0..old.len())
+        .rev()
+        .zip((0..new.len()).rev())
+        .take_while(|(at, to)| old_keys[*at] == new_keys[*to])
+        .collect();
+    let is_moved = |(at, _): &&(usize, usize)| {
+        !is_blank(old[*at]) && actual(*at).is_some_and(|line| indent_of(line) != indent_of(old[*at]))
+    };
+    let is_kept = |(at, to): &(usize, usize)| old[*at] == new[*to] && actual(*at).is_some_and(|line| line != old[*at]);
+    let is_placed_below = || {
+        if shared.iter().any(is_kept) {
+            return false;
+        }
+        let mut moved = below.iter().filter(is_moved).peekable();
+        moved.peek().is_some() && moved.all(|pair| is_placed(&pair) && !is_quoted(&pair))
+    };
+    let placed = if (placed, as_quoted) == (0, 0) && is_placed_below() {
+        1
+    } else {
+        placed
+    };
+    match (placed > as_quoted, as_quoted) {
+        (false, _) => Ok(None),
+        (true, 0) => {
+            let line = |(number, line): (usize, &&str)| actual(number).unwrap_or(line).to_owned();
+            Ok(Some(old.iter().enumerate().map(line).collect()))
+        }
+        (true, _) => Err(RefusalReason::Indentation),
+    }
 }
 
 /// Line formats may still quote part of a line; it must be unique and not start or end inside a word.

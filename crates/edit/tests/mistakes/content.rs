@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::kinds::{MistakeCase, REPLACING, any_format, case, written};
 use crate::task::{Entry, Op, Random, Source, Task, indent, is_blank, occurrences, signed, write};
 
-pub(crate) const PHRASES: [&str; 48] = [
+pub(crate) const PHRASES: [&str; 51] = [
     "(unchanged)",
     "same as before",
     "[existing code]",
@@ -55,6 +55,9 @@ pub(crate) const PHRASES: [&str; 48] = [
     "{...}",
     "previous implementation",
     "everything else stays the same",
+    "do not modify below",
+    "the same code here",
+    "more code here",
 ];
 
 pub(crate) fn comment(random: &mut Random, source: &Source, phrase: &str) -> String {
@@ -286,6 +289,7 @@ pub(crate) fn stray_tag(random: &mut Random, source: &Source) -> Option<MistakeC
         "new_string",
         "edits",
         "function",
+        "file",
     ]);
     let mut mistaken = task.clone();
     let last = mistaken.entries.iter().rposition(|entry| entry.op != Op::Remove)?;
@@ -527,11 +531,11 @@ pub(crate) fn note_in_place(random: &mut Random, source: &Source) -> Option<Mist
     let task = Task::new(random, source, (8, 20))?;
     let note = NOTES[random.below(NOTES.len())];
     let last = task.entries.iter().rposition(|entry| entry.op != Op::Keep)?;
-    let lost: Vec<&Entry> = task.entries[last + 1..]
+    let removed: Vec<&Entry> = task.entries[last + 1..]
         .iter()
         .filter(|entry| !is_blank(&entry.text))
         .collect();
-    if lost.len() < 4 {
+    if removed.len() < 4 {
         return None;
     }
     let remove = |entry: &Entry| Entry {
@@ -540,7 +544,7 @@ pub(crate) fn note_in_place(random: &mut Random, source: &Source) -> Option<Mist
     };
     let mut entries = task.entries[..=last].to_vec();
     entries.extend(task.entries[last + 1..].iter().map(remove));
-    let text = format!("{}{note}", indent(&lost[0].text));
+    let text = format!("{}{note}", indent(&removed[0].text));
     entries.push(Entry { op: Op::Add, text });
     let format = any_format(random);
     Some(written(&task, entries, format, random))

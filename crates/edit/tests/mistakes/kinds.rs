@@ -3,6 +3,7 @@
 use edit::EditFormat;
 
 use crate::content::*;
+use crate::edges::*;
 use crate::layout::*;
 use crate::placing::*;
 use crate::task::{Entry, Random, Source, Task, is_blank, write};
@@ -65,6 +66,17 @@ pub(crate) const KINDS: &[(&str, usize, Build)] = &[
     ("JSON in a fence of code", 95, json_in_code_fence),
     ("space after signs of changes", 50, spaced_changes),
     ("F note in place of lines", 0, note_in_place),
+    ("D only the old text dedented", 80, old_dedented),
+    ("C space after signs of context", 50, spaced_context),
+    ("newline lost", 90, newline_lost),
+    ("part of a line", 0, part_of_line),
+    ("repeated neighbour", 0, repeated_neighbour),
+    ("H stray tag in JSON", 80, stray_tag_of_json),
+    ("new text in a fence", 80, fenced_new_text),
+    ("look-alikes in the new text", 80, look_alikes_in_new),
+    ("C sign over additions", 0, sign_over_additions),
+    ("whole file in another notation", 95, whole_in_other_notation),
+    ("edit as the content of a file", 0, edit_as_content),
 ];
 
 pub(crate) const REPLACING: [EditFormat; 3] = [EditFormat::Json, EditFormat::SearchReplace, EditFormat::Xml];

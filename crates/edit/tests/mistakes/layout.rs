@@ -90,7 +90,7 @@ pub(crate) fn omitted(random: &mut Random, task: &Task, fits: fn(&str) -> bool) 
         .filter(|at| entries[*at].op == Op::Keep && fits(&entries[*at].text))
         .collect();
     let at = *places.get(random.below(places.len()))?;
-    // Next to an insertion, and where the rest still matches, the mistake is invisible.
+    // Next to an insertion, or if the rest still matches, the mistake has no effect.
     if [at - 1, at + 1].iter().any(|beside| entries[*beside].op == Op::Add) {
         return None;
     }
@@ -219,6 +219,49 @@ pub(crate) fn dedented(random: &mut Random, source: &Source) -> Option<MistakeCa
     }
     let format = any_format(random);
     visible(&task, entries, format, random)
+}
+
+/// Only the new text has the indentation of the file.
+pub(crate) fn old_dedented(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (3, 10))?;
+    let dedented = |line: &String| line.strip_prefix(source.unit.as_str()).map(str::to_owned);
+    let old: Option<Vec<String>> = task
+        .old()
+        .iter()
+        .map(|line| {
+            if is_blank(line) {
+                Some(line.clone())
+            } else {
+                dedented(line)
+            }
+        })
+        .collect();
+    // The lines after the first that both texts have show the difference.
+    let is_shared = |entry: &&Entry| entry.op == Op::Keep && entry.text.contains(char::is_alphanumeric);
+    if task.entries.iter().skip(1).filter(is_shared).count() < 2 {
+        return None;
+    }
+    let entry = |op: Op| move |text: String| Entry { op, text };
+    let removed = old?.into_iter().map(entry(Op::Remove));
+    let entries = removed
+        .chain(task.new_lines().into_iter().map(entry(Op::Add)))
+        .collect();
+    let format = REPLACING[random.below(3)];
+    Some(written(&task, entries, format, random))
+}
+
+/// Only the context lines have a space after their sign, or only the added ones.
+pub(crate) fn spaced_context(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (3, 9))?;
+    if task.entries.iter().any(|entry| entry.op == Op::Remove) {
+        return None;
+    }
+    let mut entries = task.entries.clone();
+    for entry in entries.iter_mut().filter(|entry| entry.op == Op::Keep) {
+        entry.text.insert(0, ' ');
+    }
+    let format = [EditFormat::ApplyPatch, EditFormat::Unified][random.below(2)];
+    Some(written(&task, entries, format, random))
 }
 
 pub(crate) fn other_indent(random: &mut Random, source: &Source) -> Option<MistakeCase> {

@@ -1,4 +1,4 @@
-//! Mistakes about the place: line numbers, repeated lines, several edits.
+//! Mistakes about the location: line numbers, repeated lines, several edits.
 
 use edit::EditFormat;
 use serde_json::json;
@@ -30,7 +30,7 @@ pub(crate) fn repeated(random: &mut Random, source: &Source) -> Option<(Task, Ve
         .into_iter()
         .filter(|at| *at != start)
         .collect();
-    // Places that differ in whitespace only are another kind.
+    // Locations that differ only in whitespace are another kind.
     if others.is_empty() || occurrences(&source.lines, &region).len() != others.len() + 1 {
         return None;
     }

@@ -186,21 +186,21 @@ fn texts(entries: &[Entry], without: Op) -> Vec<String> {
 
 /// The positions where the non-blank lines of `region` occur, ignoring whitespace.
 pub(crate) fn occurrences(lines: &[String], region: &[String]) -> Vec<usize> {
-    let wanted: Vec<String> = region
+    let expected: Vec<String> = region
         .iter()
         .map(|line| squash(line))
         .filter(|line| !line.is_empty())
         .collect();
     let solid: Vec<usize> = (0..lines.len()).filter(|at| !is_blank(&lines[*at])).collect();
-    if wanted.is_empty() || wanted.len() > solid.len() {
+    if expected.is_empty() || expected.len() > solid.len() {
         return Vec::new();
     }
-    let is_same = |at: usize, wanted: &str| {
+    let is_same = |at: usize, expected: &str| {
         let line = lines[at].trim();
-        line.chars().next() == wanted.chars().next() && line.len() >= wanted.len() && squash(line) == wanted
+        line.chars().next() == expected.chars().next() && line.len() >= expected.len() && squash(line) == expected
     };
-    (0..=solid.len() - wanted.len())
-        .filter(|from| (0..wanted.len()).all(|step| is_same(solid[from + step], &wanted[step])))
+    (0..=solid.len() - expected.len())
+        .filter(|from| (0..expected.len()).all(|step| is_same(solid[from + step], &expected[step])))
         .map(|from| solid[from])
         .collect()
 }

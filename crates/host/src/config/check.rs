@@ -16,12 +16,12 @@ const MAX_ERRORS: usize = 50;
 /// Parses and checks the text of a configuration file.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Table> {
     let table = text.parse::<Table>().map_err(|error| {
-        let place = location_prefix(path, text, error.span().map(|span| span.start));
-        describe("", error.message(), &place)
+        let prefix = location_prefix(path, text, error.span().map(|span| span.start));
+        describe("", error.message(), &prefix)
     })?;
     deserialize(&table).map_err(|error| {
-        let place = location_prefix(path, text, offset_of(&error, text));
-        describe(&error.path(), &error.reason, &place)
+        let prefix = location_prefix(path, text, offset_of(&error, text));
+        describe(&error.path(), &error.reason, &prefix)
     })?;
     Ok(table)
 }
@@ -36,9 +36,9 @@ pub(super) fn errors(text: &str, path: &Path) -> Vec<Failure> {
     while found.len() < MAX_ERRORS
         && let Err(error) = deserialize(&table)
     {
-        let place = location_prefix(path, text, offset_of(&error, text));
+        let prefix = location_prefix(path, text, offset_of(&error, text));
         let unknown = unknown_and_known(&error.reason, "unknown field").map(|(name, _)| name);
-        found.push(describe(&error.path(), &error.reason, &place));
+        found.push(describe(&error.path(), &error.reason, &prefix));
         let keys = error.steps().map_while(|step| match step {
             PathSegment::Key(name) => Some(name.clone()),
             PathSegment::Item(_) => None,
@@ -188,25 +188,25 @@ fn location_prefix(path: &Path, text: &str, at: Option<usize>) -> String {
 }
 
 /// Describes an error, with the nearest known key as a hint for an unknown one.
-fn describe(key: &str, message: &str, place: &str) -> Failure {
+fn describe(key: &str, message: &str, prefix: &str) -> Failure {
     if let Some((unknown, known)) = unknown_and_known(message, "unknown field") {
         let full = match key {
             "" | "." => unknown.clone(),
             _ if key.ends_with(unknown.as_str()) => key.to_string(),
             _ => format!("{key}.{unknown}"),
         };
-        return Failure::usage(format!("{place}there is no key `{full}`")).hint(suggest(&unknown, &known, "keys"));
+        return Failure::usage(format!("{prefix}there is no key `{full}`")).hint(suggest(&unknown, &known, "keys"));
     }
     let subject = match key {
         "" | "." => String::new(),
         _ => format!("{key}: "),
     };
     if let Some((unknown, known)) = unknown_and_known(message, "unknown variant") {
-        return Failure::usage(format!("{place}{subject}`{unknown}` is not a choice"))
+        return Failure::usage(format!("{prefix}{subject}`{unknown}` is not a choice"))
             .hint(suggest(&unknown, &known, "choices"));
     }
     let message = plain_message(message.lines().next().unwrap_or_default());
-    Failure::usage(format!("{place}{subject}{message}")).hint("`hew config schema` describes all keys")
+    Failure::usage(format!("{prefix}{subject}{message}")).hint("`hew config schema` describes all keys")
 }
 
 /// Rewrites a message of serde: the actual and the expected value.

@@ -15,7 +15,7 @@ pub fn markdown_table() -> String {
         let project = match key.project {
             ProjectAccess::Never | ProjectAccess::Deny => "",
             ProjectAccess::Allow => "yes",
-            ProjectAccess::Tighten(_) | ProjectAccess::AtMost(_) => "restrict",
+            ProjectAccess::Tighten(_) | ProjectAccess::AtMost(_) | ProjectAccess::Filter(_) => "restrict",
             ProjectAccess::OwnProvider => "your providers",
             ProjectAccess::Extend => "extend",
         };

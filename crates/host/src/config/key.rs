@@ -36,6 +36,9 @@ pub enum ProjectAccess {
     OwnProvider,
     /// It may add entries to a list; the user's entries stay.
     Extend,
+    /// It may set a table, from which the function removes what allows more than the user's table. The function returns the
+    /// names of the removed keys.
+    Filter(fn(&mut Table, Option<&Table>) -> Vec<String>),
 }
 
 impl ConfigKey {

@@ -10,13 +10,13 @@ use toml::{Table, Value};
 /// One source of configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigLayer {
-    /// Where it comes from.
+    /// Its source.
     pub origin: ConfigOrigin,
     /// Its values.
     pub table: Table,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigOrigin {
     /// The default values.
@@ -49,7 +49,7 @@ pub struct ConfigValue {
     pub key: String,
     /// The value.
     pub value: Value,
-    /// Where it comes from.
+    /// Its source.
     pub origin: ConfigOrigin,
 }
 

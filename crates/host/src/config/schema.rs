@@ -1,8 +1,8 @@
 //! The configuration file.
 
-use super::ProjectAccess::{Allow, AtMost, Extend, OwnProvider, Tighten};
+use super::ProjectAccess::{Allow, AtMost, Extend, Filter, Never, OwnProvider, Tighten};
 use super::key::config_table;
-use super::untrusted::{allows_more, is_looser};
+use super::untrusted::{allows_more, is_looser, remove_allow_rules, remove_looser_approval};
 use super::{
     AgentConfig, ApprovalConfig, ByteSize, HookConfig, HumanDuration, LspConfig, McpServerConfig, ModelConfig,
     PermissionsConfig, PredictConfig, ProfileConfig, ProviderConfig, SandboxConfig, TelemetryConfig, TerminalConfig,
@@ -54,6 +54,10 @@ config_table! {
         /// if it has one.
         #[serde(deserialize_with = "bounds::model_name")]
         image_model: Option<String> [env: Some("HEW_IMAGE_MODEL"), project: OwnProvider],
+        /// The model that helps to order the results of code search, as `provider/id`: the query and the best candidates
+        /// are sent to it. Without it, nothing is sent.
+        #[serde(deserialize_with = "bounds::model_name")]
+        embedding_model: Option<String> [env: Some("HEW_EMBEDDING_MODEL"), project: Never],
         /// The language in which the model answers, such as `German`. Without it, the language of your prompts.
         language: Option<String> [env: Some("HEW_LANGUAGE"), project: Allow],
         /// Which rules files of a folder are used.
@@ -66,7 +70,7 @@ config_table! {
         /// The mode: `code`, `architect`, `ask`, `debug`, `orchestrator`, `agent`, `plan`, or one of your own. Without it,
         /// `agent` where approvals cannot be requested.
         mode: String [env: Some("HEW_MODE"), project: Tighten(allows_more)] = "code".to_owned(),
-        /// What is allowed without asking.
+        /// The permission level: actions that need no approval.
         permission: PermissionLevel [env: Some("HEW_PERMISSION"), project: Tighten(is_looser::<PermissionLevel>)]
             = PermissionLevel::Workspace,
         /// How models call tools. Without it, by what is known about the model.
@@ -89,9 +93,9 @@ config_table! {
         /// Stored versions of files, which make it possible to revert changes.
         checkpoints: CheckpointsConfig [table: CheckpointsConfig::KEYS],
         /// Permission rules.
-        permissions: PermissionsConfig [project: Allow],
+        permissions: PermissionsConfig [project: Filter(remove_allow_rules)],
         /// Actions that need no approval if no rule applies.
-        approval: ApprovalConfig [project: Allow],
+        approval: ApprovalConfig [project: Filter(remove_looser_approval)],
         /// Additional protected files, which need approval before they are changed, in `.gitignore` syntax.
         protected: Vec<String> [project: Allow],
         /// Programs that run at certain events.
@@ -213,7 +217,7 @@ config_table! {
     }
 }
 
-/// What is allowed without asking. Actions outside of the project need approval; without a terminal they are denied.
+/// The permission level: actions that need no approval. Actions outside of the project need approval; without a terminal they are denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionLevel {

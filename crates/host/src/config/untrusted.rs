@@ -1,8 +1,8 @@
 //! Restricts the configuration of an untrusted project to the keys that declare it, see [`ProjectAccess`].
 
-use super::Config;
 use super::key::{ConfigKey, ProjectAccess};
 use super::layer::{ConfigLayer, get};
+use super::{Config, DEFAULT_STEPS, HumanDuration};
 use crate::environment::ProcessEnv;
 use model::{Catalogue, ModelLookup};
 use providers::presets::presets;
@@ -32,6 +32,9 @@ pub(super) fn restrict(
 
 /// Why a project may not set a key, even if it is trusted.
 const USER_ONLY: &str = "only your own configuration may set it";
+
+/// Why an untrusted project may not set a key to a value.
+const ALLOWS_MORE: &str = "a project may not allow more than you do";
 
 /// Removes from the layer of a trusted project what only the user may set, with a warning for each key.
 pub(super) fn remove_user_keys(mut project: ConfigLayer, warnings: &mut Vec<String>) -> ConfigLayer {
@@ -81,6 +84,11 @@ impl Restriction<'_> {
                 && let Value::Table(inner) = value
             {
                 self.restrict(key.table, inner);
+            } else if let (ProjectAccess::Filter(filter), Value::Table(inner)) = (key.project, &mut *value) {
+                let own = get(self.user, &self.path).and_then(Value::as_table);
+                for name in filter(inner, own) {
+                    (self.warn)(&format!("{}.{name}", self.path.join(".")), ALLOWS_MORE);
+                }
             } else if let Some(reason) = self.check(key, value) {
                 table.remove(key.name);
                 (self.warn)(&self.path.join("."), reason);
@@ -95,14 +103,14 @@ impl Restriction<'_> {
         match key.project {
             ProjectAccess::Never => Some(USER_ONLY),
             ProjectAccess::Deny => Some("only your own configuration and that of a trusted project may set it"),
-            ProjectAccess::Allow => None,
-            ProjectAccess::Tighten(allows_more) => own
-                .is_some_and(|own| allows_more(value, own))
-                .then_some("a project may not allow more than you do"),
+            ProjectAccess::Allow | ProjectAccess::Filter(_) => None,
+            ProjectAccess::Tighten(allows_more) => {
+                own.is_some_and(|own| allows_more(value, own)).then_some(ALLOWS_MORE)
+            }
             ProjectAccess::AtMost(default) => {
                 let most = own.and_then(Value::as_integer).unwrap_or(i64::from(default));
                 let is_more = value.as_integer().is_none_or(|value| value > most);
-                is_more.then_some("a project may not allow more than you do")
+                is_more.then_some(ALLOWS_MORE)
             }
             ProjectAccess::OwnProvider => {
                 let name = value.as_str().filter(|name| !matches!(*name, "same" | "none"));
@@ -110,9 +118,9 @@ impl Restriction<'_> {
                     .then_some("a project may not choose a provider that your own configuration does not use")
             }
             ProjectAccess::Extend => {
-                if let (Some(Value::Array(own)), Value::Array(theirs)) = (own, value) {
-                    let missing: Vec<Value> = own.iter().filter(|entry| !theirs.contains(entry)).cloned().collect();
-                    theirs.extend(missing);
+                if let (Some(Value::Array(own)), Value::Array(project)) = (own, value) {
+                    let missing: Vec<Value> = own.iter().filter(|entry| !project.contains(entry)).cloned().collect();
+                    project.extend(missing);
                 }
                 None
             }
@@ -160,6 +168,38 @@ pub(super) fn allows_more(new: &Value, old: &Value) -> bool {
         }
 }
 
+/// Removes rules that allow something.
+pub(super) fn remove_allow_rules(rules: &mut Table, _: Option<&Table>) -> Vec<String> {
+    let removed = rules.remove("allow");
+    removed.map(|_| "allow".to_owned()).into_iter().collect()
+}
+
+/// Removes approval that allows more than the user's.
+pub(super) fn remove_looser_approval(approval: &mut Table, user: Option<&Table>) -> Vec<String> {
+    let is_looser = |name: &str, value: &Value| {
+        let own = user.and_then(|user| user.get(name));
+        match (name, own) {
+            // A longer time leaves more time to object.
+            ("followups", own) => own.is_none_or(|own| is_looser::<HumanDuration>(own, value)),
+            ("max_requests", None) => value
+                .as_integer()
+                .is_none_or(|most| most > i64::from(DEFAULT_STEPS) + 1),
+            ("max_requests", Some(own)) => is_looser::<u32>(value, own),
+            ("max_cost", own) => own.is_some_and(|own| is_looser::<f64>(value, own)),
+            (_, own) => value.as_str() == Some("allow") && own != Some(value),
+        }
+    };
+    let names: Vec<String> = approval
+        .iter()
+        .filter(|(name, value)| is_looser(name, value))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in &names {
+        approval.remove(name);
+    }
+    names
+}
+
 /// Whether a value is greater than another one.
 pub(super) fn is_looser<T: PartialOrd + for<'de> Deserialize<'de>>(new: &Value, old: &Value) -> bool {
     match (T::deserialize(new.clone()), T::deserialize(old.clone())) {
@@ -202,13 +242,13 @@ mod tests {
 
     #[test]
     fn a_project_may_choose_among_the_models_of_the_users_providers() {
-        let theirs = "model = 'deepseek/deepseek-chat'";
+        let project = "model = 'deepseek/deepseek-chat'";
         assert_eq!(
-            check("model = 'anthropic/claude-sonnet-4-6'", theirs),
+            check("model = 'anthropic/claude-sonnet-4-6'", project),
             (String::new(), 1)
         );
-        assert_eq!(check("", theirs), (String::new(), 1));
-        assert_eq!(check("[providers.deepseek]", theirs).1, 0);
+        assert_eq!(check("", project), (String::new(), 1));
+        assert_eq!(check("[providers.deepseek]", project).1, 0);
         assert_eq!(
             check("model = 'gpt-5.5'", "small_model = 'openai/x'\nedit_model = 'same'").1,
             0
@@ -248,6 +288,31 @@ mod tests {
     }
 
     #[test]
+    fn a_project_cannot_approve_more_than_the_user() {
+        let kept = |user: &str, project: &str| check(user, &format!("[approval]\n{project}"));
+        assert_eq!(
+            kept("", "commands = 'allow'\nwrites = 'ask'"),
+            ("[approval]\nwrites = \"ask\"".into(), 1)
+        );
+        assert_eq!(kept("approval = {commands = 'allow'}", "commands = 'allow'").1, 0);
+        assert_eq!(kept("approval = {commands = 'ask'}", "commands = 'allow'").1, 1);
+        for (user, project, warnings) in [
+            ("", "max_requests = 201", 0),
+            ("", "max_requests = 202", 1),
+            ("approval = {max_requests = 5}", "max_requests = 6", 1),
+            ("", "max_cost = 5.0", 0),
+            ("approval = {max_cost = 1.0}", "max_cost = 5.0", 1),
+            ("", "followups = '1s'", 1),
+            ("approval = {followups = '10s'}", "followups = '1s'", 1),
+            ("approval = {followups = '10s'}", "followups = '20s'", 0),
+        ] {
+            assert_eq!(kept(user, project).1, warnings, "{user} {project}");
+        }
+        let rules = "permissions = {allow = ['*'], deny = ['run(rm)']}";
+        assert_eq!(check("", rules), ("[permissions]\ndeny = [\"run(rm)\"]".into(), 1));
+    }
+
+    #[test]
     fn a_project_may_set_only_what_describes_work_or_restricts() {
         let mut free = Vec::new();
         super::super::key::visit(Config::KEYS, &mut |path, key| {
@@ -255,12 +320,8 @@ mod tests {
                 free.push(path.join("."));
             }
         });
-        let described = free
-            .iter()
-            .filter(|key| !key.starts_with("permissions") && !key.starts_with("approval"));
-        let described: Vec<&str> = described.map(String::as_str).collect();
         assert_eq!(
-            described,
+            free,
             [
                 "compact",
                 "max_context",

@@ -26,7 +26,7 @@ pub enum MainModelChoice {
 }
 
 impl MainModel {
-    /// Tells the user which model was detected.
+    /// Notifies the user which model was detected.
     pub fn notice(&self) -> Option<String> {
         let name = self.info.name();
         match self.choice {

@@ -65,6 +65,19 @@ fn without_deprecated(models: Vec<&Info>) -> Vec<&Info> {
     if stays.is_empty() { models } else { stays }
 }
 
+/// The order of models in a list: deprecated models last, then by provider, the newest version first, and a name with a date
+/// after the one without.
+pub fn listing_order(info: &Info) -> (bool, &str, Reverse<Vec<u32>>, usize, &str) {
+    let id = info.id.as_str();
+    (
+        info.deprecated_on.is_some(),
+        &info.provider,
+        Reverse(version(id)),
+        id.len(),
+        id,
+    )
+}
+
 /// The words of an id: `claude-sonnet` for `claude-sonnet-4-6`.
 fn family(id: &str) -> String {
     let last = id.rsplit('/').next().unwrap_or(id).to_ascii_lowercase();
@@ -133,6 +146,22 @@ mod tests {
     fn the_nearest_name_is_suggested_for_a_misspelling() {
         assert_eq!(names("anthropic/claude-sonet-4-6")[0], "anthropic/claude-sonnet-4-6");
         assert!(names("qqqq").is_empty());
+    }
+
+    #[test]
+    fn a_list_begins_with_the_newest_models_and_ends_with_deprecated_ones() {
+        let catalogue = Catalogue::embedded();
+        let mut listed: Vec<&Info> = catalogue.iter().filter(|info| info.provider == "anthropic").collect();
+        listed.sort_by(|a, b| listing_order(a).cmp(&listing_order(b)));
+        let at = |id: &str| listed.iter().position(|info| info.id == id).unwrap();
+        assert!(at("claude-sonnet-5-5") < at("claude-sonnet-5"), "{listed:?}");
+        assert!(at("claude-opus-4-7") < at("claude-opus-4-7-20260416"), "{listed:?}");
+        let current = listed.iter().position(|info| info.deprecated_on.is_some());
+        assert!(
+            listed[current.unwrap_or(0)..]
+                .iter()
+                .all(|info| info.deprecated_on.is_some())
+        );
     }
 
     #[test]

@@ -70,6 +70,75 @@ pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> u32 {
     number
 }
 
+/// The zero bytes that must follow bits, so that [`BitReader`] can read eight bytes at once.
+pub(crate) const BIT_PADDING: usize = 8;
+/// Larger exponents do not fit into a read of 57 bits.
+const MAX_EXPONENT: u32 = 28;
+
+/// Appends numbers from 1 to 2^28 as Elias gamma codes: small numbers take few bits.
+pub(crate) struct BitWriter<'a> {
+    bytes: &'a mut Vec<u8>,
+    pending: u64,
+    pending_bits: u32,
+}
+
+impl<'a> BitWriter<'a> {
+    pub(crate) fn new(bytes: &'a mut Vec<u8>) -> Self {
+        Self {
+            bytes,
+            pending: 0,
+            pending_bits: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, number: u32) {
+        let exponent = number.max(1).ilog2();
+        let fraction = u64::from(number.max(1)) - (1 << exponent);
+        // Zeros, a one, and the bits after the highest one, from low to high.
+        self.pending |= (1 | fraction << 1) << exponent << self.pending_bits;
+        self.pending_bits += 2 * exponent + 1;
+        while self.pending_bits >= 8 {
+            self.bytes.push(self.pending as u8);
+            self.pending >>= 8;
+            self.pending_bits -= 8;
+        }
+    }
+
+    /// Completes the last byte.
+    pub(crate) fn finish(self) {
+        if self.pending_bits > 0 {
+            self.bytes.push(self.pending as u8);
+        }
+    }
+}
+
+/// Reads the numbers of a [`BitWriter`].
+pub(crate) struct BitReader<'a> {
+    bytes: &'a [u8],
+    /// The position in bits.
+    at: usize,
+}
+
+impl<'a> BitReader<'a> {
+    /// Starts at a byte.
+    pub(crate) fn new(bytes: &'a [u8], start: usize) -> Self {
+        Self { bytes, at: 8 * start }
+    }
+
+    /// The next number; damaged bytes read as 1.
+    #[inline]
+    pub(crate) fn number(&mut self) -> u32 {
+        let bits = u64_at(self.bytes, self.at >> 3) >> (self.at & 7);
+        let exponent = bits.trailing_zeros();
+        if exponent > MAX_EXPONENT {
+            return 1;
+        }
+        self.at += 2 * exponent as usize + 1;
+        let fraction = (bits >> exponent >> 1) as u32 & ((1 << exponent) - 1);
+        1 << exponent | fraction
+    }
+}
+
 /// A quantised vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VectorCode {
@@ -178,6 +247,20 @@ mod tests {
         let mut at = 0;
         assert_eq!(numbers.map(|_| varint(&bytes, &mut at)), numbers);
         assert_eq!(varint(&bytes, &mut at), 0);
+    }
+
+    #[test]
+    fn numbers_survive_encoding_as_bits() {
+        let numbers: Vec<u32> = (1..300).chain([1 << 24, 70_000, (1 << 24) + 1, 1, 2]).collect();
+        let mut bytes = vec![7];
+        let mut bits = BitWriter::new(&mut bytes);
+        numbers.iter().for_each(|number| bits.push(*number));
+        bits.finish();
+        bytes.extend([0; BIT_PADDING]);
+        let mut bits = BitReader::new(&bytes, 1);
+        assert!(numbers.iter().all(|number| bits.number() == *number));
+        assert_eq!(BitReader::new(&[0; 20], 0).number(), 1);
+        assert_eq!(BitReader::new(&[], 3).number(), 1);
     }
 
     #[test]

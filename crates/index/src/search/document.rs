@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::search::chunks::{self, ChunkSpan};
 use crate::search::codec::VectorCode;
-use crate::search::embedding::{Embedding, Token, push_tokens};
+use crate::search::embedding::{Embedding, Token, WeightedTokens, push_tokens};
 use crate::search::file_class::FileClass;
 use crate::search::words::{MAX_WORD, Term, fold, foreign_terms, stem, term, words};
 use crate::{Language, Outline, SymbolKind, outline};
@@ -29,7 +29,7 @@ const SUMMARY_NAMES: usize = 200;
 /// A file as the index stores it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileAnalysis {
-    /// What it is for.
+    /// Its purpose.
     pub class: FileClass,
     /// The number of lines.
     pub lines: usize,
@@ -91,10 +91,10 @@ pub(crate) struct TermCounter {
 
 impl WordMemory {
     /// The vector of a text.
-    pub(crate) fn embed(&mut self, text: &str) -> Embedding {
+    pub(crate) fn embed(&mut self, text: &str) -> WeightedTokens {
         let mut counter = TermCounter::default();
         self.count(text, &mut counter);
-        Embedding::of_tokens(&mut counter.tokens)
+        WeightedTokens::of(&mut counter.tokens)
     }
 
     /// Adds the words of a text, and its identifiers of several words.
@@ -250,7 +250,7 @@ fn analyse_chunk(
             .take_while(|definition| definition.first <= span.last)
             .collect()
     });
-    let around = outline.map(|outline| outline.path_to(span.first)).unwrap_or_default();
+    let enclosing = outline.map(|outline| outline.path_to(span.first)).unwrap_or_default();
     let label = match inside.first() {
         Some(definition) => {
             let outer = outline
@@ -262,8 +262,8 @@ fn analyse_chunk(
                 if outer.is_empty() { &definition.name } else { &outer }
             )
         }
-        None if around.is_empty() => String::new(),
-        None => format!("in {around}"),
+        None if enclosing.is_empty() => String::new(),
+        None => format!("in {enclosing}"),
     };
     let definitions: Vec<DefinedName> = inside
         .iter()
@@ -277,11 +277,11 @@ fn analyse_chunk(
             }
         })
         .collect();
-    // The path and the names around a chunk describe it as much as its text.
+    // The path and the names enclosing a chunk describe it as much as its text.
     counter
         .terms
         .extend(path.stem.iter().chain(&path.stem).chain(&path.folders));
-    memory.count(&around, &mut counter);
+    memory.count(&enclosing, &mut counter);
     let mut named = TermCounter::default();
     memory.count(prefix, &mut named);
     counter.tokens.append(&mut named.tokens);

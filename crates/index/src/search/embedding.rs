@@ -8,8 +8,8 @@ use crate::search::words::{MAX_WORD, fold, words};
 /// The number of components of a vector.
 pub const DIMENSIONS: usize = 256;
 
-/// One signed byte per component, row by row, then one little-endian f32 scale per row.
-static TABLE: &[u8] = include_bytes!("../../data/embedding/table.i8");
+/// Five bits per component, the first in the lowest bits, row by row; then one little-endian f32 scale per row.
+static TABLE: &[u8] = include_bytes!("../../data/embedding/table.i5");
 static TOKENS: &str = include_str!("../../data/embedding/vocab.txt");
 
 /// The vocabulary, indexed on first use.
@@ -21,8 +21,18 @@ static VOCABULARY: LazyLock<HashMap<&'static str, Token>> = LazyLock::new(|| {
 /// A row of the table.
 pub(crate) type Token = u16;
 
+const ROW_BYTES: usize = DIMENSIONS * 5 / 8;
+
 fn rows() -> usize {
-    TABLE.len() / (DIMENSIONS + size_of::<f32>())
+    TABLE.len() / (ROW_BYTES + size_of::<f32>())
+}
+
+/// The components of a packed row, without its scale.
+fn components(row: &[u8]) -> impl Iterator<Item = f32> {
+    row.as_chunks::<5>().0.iter().flat_map(|&[a, b, c, d, e]| {
+        let bits = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+        std::array::from_fn::<_, 8, _>(|at| (bits >> (5 * at) & 31) as f32 - 15.5)
+    })
 }
 
 /// A unit vector, or zero for a text without tokens.
@@ -41,15 +51,10 @@ impl Embedding {
 
     /// The vector of tokens, which are sorted.
     pub(crate) fn of_tokens(tokens: &mut [Token]) -> Self {
-        tokens.sort_unstable();
         let mut sum = [0.0_f32; DIMENSIONS];
-        for same in tokens.chunk_by(|a, b| a == b) {
-            let Some((row, scale)) = same.first().and_then(|token| row(*token)) else {
-                continue;
-            };
-            let weight = (same.len() as f32).sqrt() * scale;
-            for (sum, component) in sum.iter_mut().zip(row) {
-                *sum += weight * f32::from(*component as i8);
+        for (_, row, weight) in weighted_rows(tokens) {
+            for (sum, component) in sum.iter_mut().zip(components(row)) {
+                *sum += weight * component;
             }
         }
         let norm = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
@@ -60,7 +65,8 @@ impl Embedding {
     }
 
     /// The cosine similarity.
-    pub fn similarity(&self, other: &Self) -> f32 {
+    #[cfg(test)]
+    pub(crate) fn similarity(&self, other: &Self) -> f32 {
         self.0.iter().zip(&other.0).map(|(a, b)| a * b).sum()
     }
 
@@ -70,10 +76,72 @@ impl Embedding {
     }
 }
 
+/// The vector of a text as weights of rows, so that a query's products with rows can be shared by many texts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WeightedTokens(Box<[(Token, f32)]>);
+
+impl WeightedTokens {
+    pub(crate) fn of(tokens: &mut [Token]) -> Self {
+        let mut sum = [0.0_f32; DIMENSIONS];
+        let mut weights: Vec<(Token, f32)> = Vec::new();
+        for (token, row, weight) in weighted_rows(tokens) {
+            weights.push((token, weight));
+            for (sum, component) in sum.iter_mut().zip(components(row)) {
+                *sum += weight * component;
+            }
+        }
+        let norm = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
+        weights
+            .iter_mut()
+            .for_each(|(_, weight)| *weight /= norm.max(f32::MIN_POSITIVE));
+        Self(weights.into_boxed_slice())
+    }
+
+    /// The cosine similarity with a query.
+    pub(crate) fn similarity(&self, query: &mut RowProducts<'_>) -> f32 {
+        self.0
+            .iter()
+            .map(|(token, weight)| weight * query.product(*token))
+            .sum()
+    }
+}
+
+/// The products of a query's vector with rows of the table.
+pub(crate) struct RowProducts<'q> {
+    query: &'q Embedding,
+    known: HashMap<Token, f32>,
+}
+
+impl<'q> RowProducts<'q> {
+    pub(crate) fn new(query: &'q Embedding) -> Self {
+        Self {
+            query,
+            known: HashMap::new(),
+        }
+    }
+
+    fn product(&mut self, token: Token) -> f32 {
+        *self.known.entry(token).or_insert_with(|| {
+            let row = row(token).map_or(&[][..], |(row, _)| row);
+            components(row).zip(&self.query.0).map(|(a, b)| a * b).sum()
+        })
+    }
+}
+
+/// Distinct tokens with their rows and weights.
+fn weighted_rows(tokens: &mut [Token]) -> impl Iterator<Item = (Token, &'static [u8], f32)> {
+    tokens.sort_unstable();
+    tokens.chunk_by(|a, b| a == b).filter_map(|same| {
+        let token = *same.first()?;
+        let (row, scale) = row(token)?;
+        Some((token, row, (same.len() as f32).sqrt() * scale))
+    })
+}
+
 fn row(token: Token) -> Option<(&'static [u8], f32)> {
-    let start = usize::from(token) * DIMENSIONS;
-    let row = TABLE.get(start..start + DIMENSIONS)?;
-    let scale = rows() * DIMENSIONS + usize::from(token) * size_of::<f32>();
+    let start = usize::from(token) * ROW_BYTES;
+    let row = TABLE.get(start..start + ROW_BYTES)?;
+    let scale = rows() * ROW_BYTES + usize::from(token) * size_of::<f32>();
     let scale = TABLE.get(scale..)?.first_chunk()?;
     Some((row, f32::from_le_bytes(*scale)))
 }

@@ -1,4 +1,4 @@
-//! What a file is for, by its path and its beginning: tests, examples, generated and vendored code rank lower.
+//! The class of a file, by its path and its first bytes: tests, examples, generated and vendored code rank lower.
 
 /// The class of a file, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

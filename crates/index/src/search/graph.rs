@@ -52,7 +52,8 @@ impl SearchIndex {
             .zip(ranks)
             .map(|((path, weight), rank)| RankedFile {
                 path: (*path).to_owned(),
-                rank: rank * weight.min(1.0),
+                // Files about the task come first, then the most important ones.
+                rank: rank * weight,
             })
             .collect();
         ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.path.cmp(&b.path)));

@@ -2,16 +2,17 @@
 
 mod candidates;
 mod evidence;
+mod memory;
 mod parsed;
 
 use crate::search::codec::ProductTable;
-use crate::search::document::WordMemory;
-use crate::search::embedding::Embedding;
+use crate::search::embedding::{Embedding, RowProducts};
 use crate::search::features::{FEATURE_COUNT, FeatureValues};
 use crate::search::file_class::FileClass;
 use crate::search::ranker::Ranker;
 use crate::search::search_index::{IndexStamp, SearchIndex};
 use evidence::{Evidence, FileEvidence};
+pub(crate) use memory::QueryMemory;
 use parsed::ParsedQuery;
 
 /// The number of files that are ranked.
@@ -35,8 +36,8 @@ pub struct SearchQuery<'q> {
 /// A restriction of a search.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QueryScope<'q> {
-    /// Only this file, or files below this folder; empty for all.
-    pub path: &'q str,
+    /// Only these files and files below these folders; empty for all.
+    pub paths: &'q [&'q str],
     /// Only files with one of these extensions; empty for all.
     pub extensions: &'q [&'q str],
     /// Only files of this kind.
@@ -96,7 +97,7 @@ pub struct FileHit {
     pub path: String,
     /// Its state when it was indexed.
     pub stamp: IndexStamp,
-    /// What it is for.
+    /// Its purpose.
     pub class: FileClass,
     /// The score; higher is better.
     pub score: f32,
@@ -158,12 +159,13 @@ impl SearchIndex {
         let products = vector.as_ref().map(ProductTable::of);
         let evidence = Evidence::collect(self, &parsed, products.as_ref(), &query.scope);
         let candidates = evidence.candidates(MAX_RANKED.max(query.limit));
-        // A query at the same time has words of its own.
-        let (mut shared, mut own) = (self.path_words.try_lock(), WordMemory::default());
-        let words = shared.as_deref_mut().unwrap_or(&mut own);
+        // A query at the same time has a memory of its own.
+        let (mut shared, mut own) = (self.query_memory.try_lock(), QueryMemory::default());
+        let memory = shared.as_deref_mut().unwrap_or(&mut own);
+        let mut rows = vector.as_ref().map(RowProducts::new);
         let mut ranked: Vec<(f32, FileEvidence)> = candidates
             .into_iter()
-            .map(|file| (0.0, evidence.file(file, vector.as_ref(), words)))
+            .map(|file| (0.0, evidence.file(file, rows.as_mut(), memory)))
             .collect();
         drop(shared);
         evidence::complete(&mut ranked, &evidence);

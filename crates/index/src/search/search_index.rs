@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use crate::search::document::WordMemory;
 use crate::search::file_class::FileClass;
+use crate::search::query::QueryMemory;
 use crate::search::segment::{FileRecord, RecordState, Segment};
 use crate::search::segment_builder::SegmentBuilder;
 use crate::search::words::hash64;
@@ -34,7 +34,7 @@ pub struct IndexedFile<'i> {
     pub path: &'i str,
     /// Its state when it was indexed.
     pub stamp: IndexStamp,
-    /// What it is for.
+    /// Its purpose.
     pub class: FileClass,
     /// Its lines.
     pub lines: usize,
@@ -54,8 +54,7 @@ pub struct SearchIndex {
     pub(crate) file_total: usize,
     /// Newer stamps of files with unchanged content, by the hash of the path.
     touched: HashMap<u64, IndexStamp>,
-    /// Words of the paths that queries met.
-    pub(crate) path_words: Arc<Mutex<WordMemory>>,
+    pub(crate) query_memory: Arc<Mutex<QueryMemory>>,
 }
 
 /// A segment and the positions of its files and chunks in the whole index.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::search::codec::{MAGNITUDE_BYTES, SIGN_BYTES, u16_at, u32_at, u64_at, varint};
+use crate::search::codec::{BitReader, MAGNITUDE_BYTES, SIGN_BYTES, u16_at, u32_at, u64_at, varint};
 use crate::search::file_class::FileClass;
 use crate::search::words::Term;
 
@@ -13,11 +13,16 @@ use crate::search::words::Term;
 pub type SegmentBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Identifies the format; a change of the analysis or the layout changes it.
-pub(crate) const MAGIC: [u8; 8] = *b"HEWSEG01";
+pub(crate) const MAGIC: [u8; 8] = *b"HEWSEG02";
 pub(crate) const HEADER: usize = 8 + 3 * 4 + 4 + SECTIONS * 8;
 pub(crate) const SECTIONS: usize = 11;
 pub(crate) const FILE_RECORD: usize = 64;
 pub(crate) const CHUNK_RECORD: usize = 20;
+/// Marks an offset that is itself the only posting of its term: the chunk, then the count in the low bits. Most terms
+/// of a project occur in one chunk.
+pub(crate) const SINGLE_POSTING: u32 = 1 << 31;
+pub(crate) const SINGLE_COUNT_BITS: u32 = 7;
+pub(crate) const MAX_SINGLE_COUNT: u32 = (1 << SINGLE_COUNT_BITS) - 1;
 
 /// The sections in the order of their bytes.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +71,7 @@ impl std::fmt::Debug for Segment {
     }
 }
 
-/// What a record says about a file.
+/// The state of a file in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordState {
     /// Its content follows.
@@ -115,13 +120,23 @@ pub(crate) struct NameRecord {
     pub(crate) name: Term,
 }
 
+/// The chunks that contain a term.
+enum PostingList<'a> {
+    Single {
+        chunk: usize,
+        count: u8,
+    },
+    /// The number of chunks, then for each the distance from the one before it and the count, as bits.
+    Encoded(&'a [u8]),
+}
+
 /// The record of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkRecord {
     pub(crate) first: u32,
     pub(crate) lines: u16,
     pub(crate) length: u16,
-    label: u32,
+    pub(crate) label: u32,
     names: u32,
     pub(crate) file: u32,
 }
@@ -345,53 +360,74 @@ impl Segment {
             .unwrap_or_default()
     }
 
-    /// The list of a term: the number of its chunks, then the chunks.
-    fn posting_list(&self, term: Term) -> &[u8] {
+    /// The chunks that contain the term with this number.
+    fn posting_list(&self, nth: usize) -> PostingList<'_> {
+        let offset = u32_at(self.section(Section::Offsets), 4 * nth);
+        match offset & SINGLE_POSTING {
+            0 => PostingList::Encoded(
+                self.section(Section::Postings)
+                    .get(offset as usize..)
+                    .unwrap_or_default(),
+            ),
+            _ => PostingList::Single {
+                chunk: ((offset & !SINGLE_POSTING) >> SINGLE_COUNT_BITS) as usize,
+                count: (offset & MAX_SINGLE_COUNT) as u8,
+            },
+        }
+    }
+
+    fn term_number(&self, term: Term) -> Option<usize> {
         let terms = self.section(Section::Terms).as_chunks::<4>().0;
-        let Ok(nth) = terms.binary_search_by_key(&term, |bytes| u32::from_le_bytes(*bytes)) else {
-            return &[];
-        };
-        let start = u32_at(self.section(Section::Offsets), 4 * nth) as usize;
-        self.section(Section::Postings).get(start..).unwrap_or_default()
+        terms
+            .binary_search_by_key(&term, |bytes| u32::from_le_bytes(*bytes))
+            .ok()
     }
 
     /// The number of chunks that contain a term.
     pub(crate) fn posting_count(&self, term: Term) -> usize {
-        varint(self.posting_list(term), &mut 0) as usize
+        match self.term_number(term).map(|nth| self.posting_list(nth)) {
+            None => 0,
+            Some(PostingList::Single { .. }) => 1,
+            Some(PostingList::Encoded(postings)) => varint(postings, &mut 0) as usize,
+        }
     }
 
     /// Calls `visit` with the chunks that contain a term and its count in each, in order.
     pub(crate) fn postings(&self, term: Term, mut visit: impl FnMut(usize, u8)) {
-        self.decode(self.posting_list(term), &mut visit);
+        if let Some(nth) = self.term_number(term) {
+            self.decode(self.posting_list(nth), &mut visit);
+        }
     }
 
     /// Calls `visit` with each term, the chunks that contain it and its count in each.
     pub(crate) fn all_postings(&self, mut visit: impl FnMut(Term, usize, u8)) {
         for (nth, term) in self.section(Section::Terms).as_chunks::<4>().0.iter().enumerate() {
             let term = u32::from_le_bytes(*term);
-            let start = u32_at(self.section(Section::Offsets), 4 * nth) as usize;
-            let postings = self.section(Section::Postings).get(start..).unwrap_or_default();
-            self.decode(postings, &mut |chunk, count| visit(term, chunk, count));
+            self.decode(self.posting_list(nth), &mut |chunk, count| visit(term, chunk, count));
         }
     }
 
-    fn decode(&self, postings: &[u8], visit: &mut impl FnMut(usize, u8)) {
-        let mut at = 0;
-        let mut chunk = 0;
-        for _ in 0..varint(postings, &mut at).min(self.chunks as u32) {
-            let step = varint(postings, &mut at);
-            chunk += (step >> 2) as usize;
-            let count = match step & 3 {
-                3 => {
-                    let count = postings.get(at).copied().unwrap_or(1);
-                    at += 1;
-                    count
+    fn decode(&self, list: PostingList<'_>, visit: &mut impl FnMut(usize, u8)) {
+        let postings = match list {
+            PostingList::Single { chunk, count } => {
+                if chunk < self.chunks {
+                    visit(chunk, count);
                 }
-                count => count as u8 + 1,
-            };
+                return;
+            }
+            PostingList::Encoded(postings) => postings,
+        };
+        let mut start = 0;
+        let count = varint(postings, &mut start).min(self.chunks as u32);
+        let mut numbers = BitReader::new(postings, start);
+        let mut next = 0;
+        for _ in 0..count {
+            let chunk = next + numbers.number() as usize - 1;
+            let count = numbers.number().min(u32::from(u8::MAX)) as u8;
             if chunk >= self.chunks {
                 return;
             }
+            next = chunk + 1;
             visit(chunk, count);
         }
     }

@@ -1,9 +1,13 @@
 //! Packs analysed files into a segment.
 
-use crate::search::codec::{MAGNITUDE_BYTES, SIGN_BYTES, push_varint};
+use std::collections::HashMap;
+
+use crate::search::codec::{BIT_PADDING, BitWriter, MAGNITUDE_BYTES, SIGN_BYTES, push_varint};
 use crate::search::document::{FileAnalysis, WordMemory, analyse_with};
 use crate::search::search_index::IndexStamp;
-use crate::search::segment::{HEADER, MAGIC, RecordState, SECTIONS, Segment};
+use crate::search::segment::{
+    HEADER, MAGIC, MAX_SINGLE_COUNT, RecordState, SECTIONS, SINGLE_COUNT_BITS, SINGLE_POSTING, Segment,
+};
 use crate::search::words::{Term, hash64};
 
 /// The maximum number of definitions of a chunk that are stored.
@@ -87,12 +91,13 @@ impl SegmentBuilder {
                 RecordState::Indexed,
             );
             let first = record.first_chunk as usize;
+            let mut labels = HashMap::new();
             for old in (first..first + record.chunk_count as usize).take_while(|old| *old < segment.chunks) {
                 let chunk = segment.chunk(old);
-                let (label, names) = (self.labels.len() as u32, self.names.len() as u32);
-                let text = segment.label(&chunk);
-                push_varint(&mut self.labels, text.len() as u32);
-                self.labels.extend(text.bytes());
+                let label = *labels
+                    .entry(chunk.label)
+                    .or_insert_with(|| self.push_label(segment.label(&chunk)));
+                let names = self.names.len() as u32;
                 self.names.extend_from_slice(segment.raw_names(&chunk));
                 self.push_chunk(
                     chunk.first,
@@ -113,6 +118,13 @@ impl SegmentBuilder {
         });
     }
 
+    fn push_label(&mut self, label: &str) -> u32 {
+        let at = self.labels.len() as u32;
+        push_varint(&mut self.labels, label.len() as u32);
+        self.labels.extend(label.bytes());
+        at
+    }
+
     fn push_chunk(&mut self, first: u32, lines: u16, length: u16, numbers: [u32; 3]) {
         self.chunks.extend(first.to_le_bytes());
         self.chunks.extend(lines.to_le_bytes());
@@ -124,22 +136,15 @@ impl SegmentBuilder {
 
     fn push(&mut self, path: &str, stamp: IndexStamp, analysis: &FileAnalysis) {
         let file = self.file_count;
-        let mut last_label: Option<(&str, u32)> = None;
+        let mut labels = HashMap::new();
         self.push_file(path, stamp, Ok(analysis));
         for chunk in &analysis.chunks {
             if self.chunk_count as usize >= MAX_CHUNKS {
                 break;
             }
-            let label = match last_label {
-                Some((text, at)) if text == chunk.label => at,
-                Some(_) | None => {
-                    let at = self.labels.len() as u32;
-                    push_varint(&mut self.labels, chunk.label.len() as u32);
-                    self.labels.extend(chunk.label.bytes());
-                    last_label = Some((&chunk.label, at));
-                    at
-                }
-            };
+            let label = *labels
+                .entry(chunk.label.as_str())
+                .or_insert_with(|| self.push_label(&chunk.label));
             let names = self.names.len() as u32;
             let stored = chunk
                 .definitions
@@ -238,23 +243,27 @@ impl SegmentBuilder {
                 continue;
             };
             terms.extend(term.to_le_bytes());
-            offsets.extend((postings.len() as u32).to_le_bytes());
             term_count += 1;
-            push_varint(&mut postings, same.len() as u32);
-            let mut last = 0;
-            for posting in same {
-                let (chunk, count) = ((*posting as u32) >> 8, *posting as u8);
-                let step = (chunk - last) << 2;
-                last = chunk;
-                match count {
-                    1..=3 => push_varint(&mut postings, step | u32::from(count - 1)),
-                    _ => {
-                        push_varint(&mut postings, step | 3);
-                        postings.push(count);
-                    }
+            if let [posting] = same {
+                let (chunk, count) = ((*posting as u32) >> 8, u32::from(*posting as u8));
+                if count <= MAX_SINGLE_COUNT {
+                    offsets.extend((SINGLE_POSTING | chunk << SINGLE_COUNT_BITS | count).to_le_bytes());
+                    continue;
                 }
             }
+            offsets.extend((postings.len() as u32).to_le_bytes());
+            push_varint(&mut postings, same.len() as u32);
+            let mut bits = BitWriter::new(&mut postings);
+            let mut next = 0;
+            for posting in same {
+                let (chunk, count) = ((*posting as u32) >> 8, *posting as u8);
+                bits.push(chunk - next + 1);
+                bits.push(u32::from(count));
+                next = chunk + 1;
+            }
+            bits.finish();
         }
+        postings.extend([0; BIT_PADDING]);
         drop(sorted);
         let sections: [&Vec<u8>; SECTIONS] = [
             &built.files,

@@ -23,14 +23,14 @@ use tempfile::TempDir;
 use workspace::Workspace;
 
 /// A project on disk with its servers.
-struct World {
+struct Fixture {
     folder: TempDir,
     servers: LanguageServers,
 }
 
 const NONE: [&str; 0] = [];
 
-impl World {
+impl Fixture {
     fn new(files: &[(&str, &str)], specs: Vec<LanguageServerSpec>, limits: LspLimits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let modules = std::env::var("HEW_NODE_MODULES").unwrap_or_default();
@@ -43,14 +43,14 @@ impl World {
         fs::create_dir_all(&home).unwrap();
         fs::create_dir(&project).unwrap();
         let workspace = Workspace::open(&project).unwrap();
-        let world = Self {
+        let fixture = Self {
             folder,
             servers: LanguageServers::new(workspace, environment, None, specs, limits),
         };
         for (path, text) in files {
-            world.write(path, text);
+            fixture.write(path, text);
         }
-        world
+        fixture
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -75,7 +75,7 @@ impl World {
 }
 
 /// Long timeouts, because test machines are slow.
-fn patient() -> LspLimits {
+fn long_limits() -> LspLimits {
     LspLimits {
         wait: Duration::from_secs(60),
         start: Duration::from_secs(60),
@@ -86,8 +86,8 @@ fn patient() -> LspLimits {
 /// The server with this name; `None` if it is not installed and not required.
 fn only(name: &str, file: &str) -> Option<Vec<LanguageServerSpec>> {
     let specs: Vec<LanguageServerSpec> = builtin_servers().into_iter().filter(|spec| spec.name == name).collect();
-    let world = World::new(&[], specs.clone(), patient());
-    if world.servers.serves(Path::new(file)) {
+    let fixture = Fixture::new(&[], specs.clone(), long_limits());
+    if fixture.servers.serves(Path::new(file)) {
         return Some(specs);
     }
     assert!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lsp::{LanguageServerSpec, LspLimits};
 use serde_json::Value;
 
-use crate::World;
+use crate::Fixture;
 
 /// A server that is a shell script.
 fn shell(line: &str) -> Vec<LanguageServerSpec> {
@@ -24,7 +24,7 @@ fn shell(line: &str) -> Vec<LanguageServerSpec> {
     }]
 }
 
-fn brief() -> LspLimits {
+fn short_limits() -> LspLimits {
     LspLimits {
         wait: Duration::from_millis(50),
         start: Duration::from_millis(50),
@@ -33,9 +33,9 @@ fn brief() -> LspLimits {
 }
 
 /// The status of the server after it failed.
-async fn failure(world: &World) -> String {
+async fn failure(fixture: &Fixture) -> String {
     loop {
-        let state = world.servers.status()[0].state.clone();
+        let state = fixture.servers.status()[0].state.clone();
         if state != "starting" {
             return state;
         }
@@ -45,18 +45,18 @@ async fn failure(world: &World) -> String {
 
 #[tokio::test]
 async fn a_silent_server_costs_no_more_than_the_timeout() {
-    let world = World::new(&[("a.x", "1")], shell("sleep 1000"), brief());
-    assert_eq!(world.change("a.x", "2").await, [""; 0]);
-    assert_eq!(world.servers.status()[0].state, "starting");
+    let fixture = Fixture::new(&[("a.x", "1")], shell("sleep 1000"), short_limits());
+    assert_eq!(fixture.change("a.x", "2").await, [""; 0]);
+    assert_eq!(fixture.servers.status()[0].state, "starting");
 }
 
 #[tokio::test]
 async fn a_server_that_exits_is_reported_with_its_stderr_and_restarted_later() {
-    let world = World::new(&[("a.x", "1")], shell("echo no licence >&2; exit 3"), brief());
-    assert_eq!(world.servers.diagnostics(Some(&world.path("a.x"))).await, None);
-    assert_eq!(failure(&world).await, "no licence");
+    let fixture = Fixture::new(&[("a.x", "1")], shell("echo no licence >&2; exit 3"), short_limits());
+    assert_eq!(fixture.servers.diagnostics(Some(&fixture.path("a.x"))).await, None);
+    assert_eq!(failure(&fixture).await, "no licence");
     assert_eq!(
-        world.servers.diagnostics(Some(&world.path("a.x"))).await,
+        fixture.servers.diagnostics(Some(&fixture.path("a.x"))).await,
         None,
         "not restarted immediately"
     );
@@ -69,9 +69,9 @@ async fn invalid_output_ends_only_the_server() {
         ("printf 'Content-Length: 3\\r\\n\\r\\n{,}'", "exited"),
         ("printf 'Content-Length: 99999999999\\r\\n\\r\\n'; sleep 1000", "exited"),
     ] {
-        let world = World::new(&[("a.x", "1")], shell(line), brief());
-        assert_eq!(world.change("a.x", "2").await, [""; 0]);
-        let state = failure(&world).await;
+        let fixture = Fixture::new(&[("a.x", "1")], shell(line), short_limits());
+        assert_eq!(fixture.change("a.x", "2").await, [""; 0]);
+        let state = failure(&fixture).await;
         assert!(state.contains("exited") || state.contains(why), "{line}: {state}");
     }
 }
@@ -80,8 +80,8 @@ async fn invalid_output_ends_only_the_server() {
 async fn a_missing_program_serves_no_files() {
     let mut specs = shell("");
     specs[0].command = vec!["no-such-language-server".into()];
-    let world = World::new(&[("a.x", "1")], specs, brief());
-    assert!(!world.servers.serves(&world.path("a.x")));
-    assert_eq!(world.change("a.x", "2").await, [""; 0]);
-    assert_eq!(world.servers.status(), []);
+    let fixture = Fixture::new(&[("a.x", "1")], specs, short_limits());
+    assert!(!fixture.servers.serves(&fixture.path("a.x")));
+    assert_eq!(fixture.change("a.x", "2").await, [""; 0]);
+    assert_eq!(fixture.servers.status(), []);
 }

@@ -4,19 +4,19 @@ use std::path::Path;
 
 use lsp::{LspLocation, SymbolPosition};
 
-use crate::{World, only, patient};
+use crate::{Fixture, long_limits, only};
 
-fn at(world: &World, path: &str, name: &str, line: usize) -> SymbolPosition {
+fn at(fixture: &Fixture, path: &str, name: &str, line: usize) -> SymbolPosition {
     SymbolPosition {
-        path: world.path(path),
+        path: fixture.path(path),
         name: name.into(),
         line: Some(line),
     }
 }
 
-fn spot(world: &World, path: &str, line: usize) -> LspLocation {
+fn location(fixture: &Fixture, path: &str, line: usize) -> LspLocation {
     LspLocation {
-        path: world.path(path),
+        path: fixture.path(path),
         line,
     }
 }
@@ -25,39 +25,46 @@ fn spot(world: &World, path: &str, line: usize) -> LspLocation {
 async fn clangd_reports_new_errors_and_answers_requests() {
     let Some(specs) = only("clangd", "a.c") else { return };
     let main = "int twice(int n) { return 2 * n; }\nint main(void) { return   twice(4); }\nint old = \"\";\n";
-    let world = World::new(&[("main.c", main)], specs, patient());
+    let fixture = Fixture::new(&[("main.c", main)], specs, long_limits());
     let broken = main.replace("2 * n", "2 * m");
-    let new = world.change("main.c", &broken).await;
+    let new = fixture.change("main.c", &broken).await;
     assert_eq!(new.len(), 1, "{new:?}");
     assert!(
         new[0].starts_with("main.c:1 ") && new[0].contains("'m'"),
-        "the old fault is not told again: {new:?}"
+        "a known error was reported again: {new:?}"
     );
     assert_eq!(
-        world.change("main.c", main).await,
+        fixture.change("main.c", main).await,
         [""; 0],
-        "what was mended is no news"
+        "a fixed error was reported"
     );
 
-    let twice = at(&world, "main.c", "twice", 2);
+    let twice = at(&fixture, "main.c", "twice", 2);
     assert_eq!(
-        world.servers.definition(&twice).await,
-        Some(vec![spot(&world, "main.c", 1)])
+        fixture.servers.definition(&twice).await,
+        Some(vec![location(&fixture, "main.c", 1)])
     );
-    let uses = [spot(&world, "main.c", 1), spot(&world, "main.c", 2)];
-    assert_eq!(world.servers.references(&twice).await.unwrap(), uses);
-    assert!(world.servers.hover(&twice).await.unwrap().contains("int twice(int n)"));
-    let rewrites = world.servers.rename(&twice, "double_it").await.unwrap().unwrap();
+    let uses = [location(&fixture, "main.c", 1), location(&fixture, "main.c", 2)];
+    assert_eq!(fixture.servers.references(&twice).await.unwrap(), uses);
+    assert!(
+        fixture
+            .servers
+            .hover(&twice)
+            .await
+            .unwrap()
+            .contains("int twice(int n)")
+    );
+    let rewrites = fixture.servers.rename(&twice, "double_it").await.unwrap().unwrap();
     assert_eq!(rewrites[0].after, main.replace("twice", "double_it"));
-    let symbols = world.servers.symbols(&world.path("main.c")).await.unwrap();
+    let symbols = fixture.servers.symbols(&fixture.path("main.c")).await.unwrap();
     let names: Vec<(&str, &str)> = symbols.iter().map(|one| (one.kind, one.name.as_str())).collect();
     assert_eq!(
         names,
         [("function", "twice"), ("function", "main"), ("variable", "old")]
     );
-    let formatted = world
+    let formatted = fixture
         .servers
-        .format(&world.path("main.c"), 4, true)
+        .format(&fixture.path("main.c"), 4, true)
         .await
         .unwrap()
         .unwrap();
@@ -65,7 +72,7 @@ async fn clangd_reports_new_errors_and_answers_requests() {
         formatted[0].after.contains("int main(void) { return twice(4); }\n"),
         "{formatted:?}"
     );
-    let all = world.servers.diagnostics(None).await.unwrap();
+    let all = fixture.servers.diagnostics(None).await.unwrap();
     assert!(!all.is_empty() && all.iter().all(|one| one.line == 3), "{all:?}");
 }
 
@@ -73,11 +80,15 @@ async fn clangd_reports_new_errors_and_answers_requests() {
 async fn clangd_offers_code_actions() {
     let Some(specs) = only("clangd", "a.c") else { return };
     let text = "int main(void) { int n = 1 return n; }\n";
-    let world = World::new(&[("main.c", text)], specs, patient());
-    world.servers.diagnostics(Some(&world.path("main.c"))).await.unwrap();
-    let offers = world
+    let fixture = Fixture::new(&[("main.c", text)], specs, long_limits());
+    fixture
         .servers
-        .code_actions(&world.path("main.c"), 1)
+        .diagnostics(Some(&fixture.path("main.c")))
+        .await
+        .unwrap();
+    let offers = fixture
+        .servers
+        .code_actions(&fixture.path("main.c"), 1)
         .await
         .unwrap()
         .unwrap();
@@ -99,20 +110,24 @@ async fn pyright_reports_new_errors_in_another_file() {
         ("lib.py", lib),
         ("main.py", "from lib import twice\n\nprint(twice(4))\n"),
     ];
-    let world = World::new(&files, specs, patient());
+    let fixture = Fixture::new(&files, specs, long_limits());
     // It only reports open files.
-    world.servers.diagnostics(Some(&world.path("main.py"))).await.unwrap();
-    let new = world
+    fixture
+        .servers
+        .diagnostics(Some(&fixture.path("main.py")))
+        .await
+        .unwrap();
+    let new = fixture
         .change("lib.py", "def twice(n: str) -> int:\n    return nn\n")
         .await;
     assert!(
         new.iter().any(|one| one.starts_with("lib.py:2 ") && one.contains("nn")),
         "{new:?}"
     );
-    let twice = at(&world, "main.py", "twice", 3);
+    let twice = at(&fixture, "main.py", "twice", 3);
     assert_eq!(
-        world.servers.definition(&twice).await.unwrap(),
-        [spot(&world, "lib.py", 1)]
+        fixture.servers.definition(&twice).await.unwrap(),
+        [location(&fixture, "lib.py", 1)]
     );
 }
 
@@ -122,12 +137,12 @@ async fn typescript_language_server_reports_new_errors() {
         return;
     };
     let main = "export function twice(n: number): number {\n  return 2 * n;\n}\nconsole.log(twice(4));\n";
-    let world = World::new(&[("tsconfig.json", "{}"), ("main.ts", main)], specs, patient());
-    let new = world.change("main.ts", &main.replace("twice(4)", "twice('4')")).await;
+    let fixture = Fixture::new(&[("tsconfig.json", "{}"), ("main.ts", main)], specs, long_limits());
+    let new = fixture.change("main.ts", &main.replace("twice(4)", "twice('4')")).await;
     assert!(new.len() == 1 && new[0].starts_with("main.ts:4 "), "{new:?}");
-    let rewrites = world
+    let rewrites = fixture
         .servers
-        .rename(&at(&world, "main.ts", "twice", 1), "double")
+        .rename(&at(&fixture, "main.ts", "twice", 1), "double")
         .await
         .unwrap();
     assert!(rewrites.unwrap()[0].after.contains("double('4')"));
@@ -136,10 +151,10 @@ async fn typescript_language_server_reports_new_errors() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_killed_is_restarted() {
     let Some(specs) = only("clangd", "a.c") else { return };
-    let world = World::new(&[("main.c", "int main(void) { return 0; }\n")], specs, patient());
-    let path = world.path("main.c");
-    assert_eq!(world.servers.diagnostics(Some(&path)).await, Some(vec![]));
-    let pids = processes_in(&world.path(""));
+    let fixture = Fixture::new(&[("main.c", "int main(void) { return 0; }\n")], specs, long_limits());
+    let path = fixture.path("main.c");
+    assert_eq!(fixture.servers.diagnostics(Some(&path)).await, Some(vec![]));
+    let pids = processes_in(&fixture.path(""));
     assert!(!pids.is_empty());
     for pid in pids {
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
@@ -147,7 +162,7 @@ async fn a_server_that_is_killed_is_restarted() {
     }
     // It is restarted after a delay.
     let found = loop {
-        match world.servers.diagnostics(Some(&path)).await {
+        match fixture.servers.diagnostics(Some(&path)).await {
             Some(found) => break found,
             None => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
         }

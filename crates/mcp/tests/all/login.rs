@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
-use crate::support::{Bench, environment, peer, within_timeout};
+use crate::support::{Fixture, environment, peer, within_timeout};
 
 #[tokio::test]
 async fn a_login_is_made_and_reused() {
@@ -25,11 +25,11 @@ async fn a_login_is_made_and_reused() {
         headers: Default::default(),
     };
     let definition = McpDefinition::new("shop", transport);
-    let bench = Bench::new(vec![definition.clone()]);
-    let refused = within_timeout(bench.servers.check("shop")).await.unwrap_err();
+    let fixture = Fixture::new(vec![definition.clone()]);
+    let refused = within_timeout(fixture.servers.check("shop")).await.unwrap_err();
     assert_eq!(refused, Error::Login { server: "shop".into() });
     // The browser follows redirects back to this test.
-    let environment = environment(bench.folder.path(), Arc::clone(&bench.cache));
+    let environment = environment(fixture.folder.path(), Arc::clone(&fixture.cache));
     let browse = |url: &str| {
         let url = url.to_owned();
         tokio::spawn(async move { reqwest::get(url).await.unwrap().text().await.unwrap() });
@@ -37,11 +37,11 @@ async fn a_login_is_made_and_reused() {
     within_timeout(mcp::login(&definition, &environment, browse))
         .await
         .unwrap();
-    assert!(bench.cache.logins.lock().unwrap().contains_key("shop"));
-    within_timeout(bench.servers.check("shop")).await.unwrap();
-    assert_eq!(bench.call_text("whoami", json!({})).await, "you hold token0");
+    assert!(fixture.cache.logins.lock().unwrap().contains_key("shop"));
+    within_timeout(fixture.servers.check("shop")).await.unwrap();
+    assert_eq!(fixture.call_text("whoami", json!({})).await, "you hold token0");
     // Another run uses the stored login.
-    let later = Bench::with(vec![definition], Arc::clone(&bench.cache), None, 10);
+    let later = Fixture::with(vec![definition], Arc::clone(&fixture.cache), None, 10);
     within_timeout(later.servers.check("shop")).await.unwrap();
     assert_eq!(later.call_text("whoami", json!({})).await, "you hold token0");
 }

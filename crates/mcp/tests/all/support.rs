@@ -54,9 +54,9 @@ impl ServerCache for Memory {
 }
 
 /// A user who answers every question with the next of these words.
-pub(crate) struct Person(pub(crate) Mutex<Vec<&'static str>>, pub(crate) Mutex<Vec<String>>);
+pub(crate) struct ScriptedUser(pub(crate) Mutex<Vec<&'static str>>, pub(crate) Mutex<Vec<String>>);
 
-impl tool::ToolHost for Person {
+impl tool::ToolHost for ScriptedUser {
     fn permit(&self, _: Action) -> BoxFuture<'static, Result<(), Error>> {
         async { Ok(()) }.boxed()
     }
@@ -65,7 +65,7 @@ impl tool::ToolHost for Person {
         self.1.lock().unwrap().push(inquiry.question);
         let mut answers = self.0.lock().unwrap();
         let answer = match answers.is_empty() {
-            true => Err(Error::Failed("nobody answered".into())),
+            true => Err(Error::Failed("no answer is scripted".into())),
             false => Ok(answers.remove(0).to_owned()),
         };
         async { answer }.boxed()
@@ -77,17 +77,17 @@ impl tool::ToolHost for Person {
 }
 
 /// Servers in a directory.
-pub(crate) struct Bench {
+pub(crate) struct Fixture {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) cache: Arc<Memory>,
     pub(crate) servers: McpServers,
     pub(crate) notices: mpsc::Receiver<ToolNotification>,
-    pub(crate) person: Arc<Person>,
+    pub(crate) user: Arc<ScriptedUser>,
     pub(crate) progress: mpsc::Receiver<(model::CallId, String)>,
     sender: mpsc::Sender<(model::CallId, String)>,
 }
 
-impl Bench {
+impl Fixture {
     pub(crate) fn new(definitions: Vec<McpDefinition>) -> Self {
         Self::with(definitions, Arc::default(), None, 10)
     }
@@ -99,7 +99,7 @@ impl Bench {
         listed: usize,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (notices, heard) = NotificationSender::channel();
+        let (notices, receiver) = NotificationSender::channel();
         let environment = McpEnvironment {
             notices,
             model,
@@ -107,12 +107,12 @@ impl Bench {
             ..environment(folder.path(), Arc::clone(&cache))
         };
         let (sender, progress) = mpsc::channel(100);
-        Bench {
+        Fixture {
             folder,
             cache,
             servers: McpServers::new(definitions, environment),
-            notices: heard,
-            person: Arc::new(Person(Mutex::default(), Mutex::default())),
+            notices: receiver,
+            user: Arc::new(ScriptedUser(Mutex::default(), Mutex::default())),
             progress,
             sender,
         }
@@ -135,7 +135,7 @@ impl Bench {
 
     pub(crate) async fn call(&self, name: &str, input: Value) -> Result<Output, String> {
         let context = CallContext {
-            host: Arc::clone(&self.person) as Arc<dyn tool::ToolHost>,
+            host: Arc::clone(&self.user) as Arc<dyn tool::ToolHost>,
             progress: ProgressSender::new(self.sender.clone()),
             ..CallContext::detached("call".into(), features())
         };
@@ -171,6 +171,7 @@ pub(crate) fn environment(root: &Path, cache: Arc<Memory>) -> McpEnvironment {
         confinement: None,
         http_client: Arc::new(|_| Ok(reqwest::Client::builder().no_proxy())),
         cache,
+        redact: Arc::new(str::to_owned),
         notices: NotificationSender::none(),
         model: None,
         tool_filter: None,
@@ -200,15 +201,15 @@ pub(crate) fn stdio(name: &str, command: &str, args: &[&str]) -> McpDefinition {
 }
 
 /// One of the Python servers in this directory.
-pub(crate) fn odd(how: &str, more: &[&str]) -> McpDefinition {
+pub(crate) fn misbehaving(behaviour: &str, more: &[&str]) -> McpDefinition {
     let script = peer("misbehaving.py");
-    let args: Vec<&str> = [script.to_str().unwrap(), how]
+    let args: Vec<&str> = [script.to_str().unwrap(), behaviour]
         .into_iter()
         .chain(more.iter().copied())
         .collect();
     McpDefinition {
         timeout: Duration::from_secs(20),
-        ..stdio(how, "python3", &args)
+        ..stdio(behaviour, "python3", &args)
     }
 }
 

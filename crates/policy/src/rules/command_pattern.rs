@@ -8,7 +8,7 @@ use super::rule::{Match, MatchMode, glob};
 use crate::Error;
 use crate::shell::{
     GLOBAL_VALUES, ShellWord, SimpleCommand, basename, carries_no_command, dashed_subcommand, harmless_variable,
-    hazardous_option, is_standard, redirects_programs, running_option,
+    hazardous_option, is_interpreter, is_standard, redirects_programs, running_option,
 };
 use globset::GlobMatcher;
 
@@ -27,6 +27,42 @@ pub(super) enum PatternToken {
     Glob(String, GlobMatcher),
     Any,
 }
+
+/// Other names of subcommands.
+const SUBCOMMAND_ALIASES: &[(&str, &str, &[&str])] = &[
+    ("cargo", "build", &["b"]),
+    ("cargo", "check", &["c"]),
+    ("cargo", "doc", &["d"]),
+    ("cargo", "remove", &["rm"]),
+    ("cargo", "run", &["r"]),
+    ("cargo", "test", &["t"]),
+    ("helm", "uninstall", &["del", "delete", "un"]),
+    ("npm", "ci", &["clean-install", "ic", "install-clean", "isntall-clean"]),
+    ("npm", "exec", &["x"]),
+    (
+        "npm",
+        "install",
+        &["add", "i", "in", "isnt", "isnta", "isntal", "isntall"],
+    ),
+    ("npm", "run", &["rum", "run-script", "urn"]),
+    ("npm", "test", &["t", "tst"]),
+    ("npm", "uninstall", &["r", "remove", "rm", "un", "unlink"]),
+    ("npm", "update", &["u", "udpate", "up", "upgrade"]),
+    ("pnpm", "add", &["i", "install"]),
+    ("pnpm", "remove", &["rm", "un", "uninstall"]),
+];
+
+/// Other names of programs.
+const PROGRAM_ALIASES: &[(&str, &str)] = &[("apt", "apt-get"), ("make", "gmake"), ("node", "nodejs"), ("rm", "grm")];
+
+/// Words before a subcommand that do not change its meaning.
+const GROUP_WORDS: &[(&str, &[&str])] = &[("docker", &["container", "image"]), ("gcloud", &["alpha", "beta"])];
+
+/// Programs that accept the beginning of a subcommand.
+const SHORTENS_SUBCOMMANDS: &[&str] = &["npm"];
+
+/// Programs that create another name for a program.
+const COPIES_FILES: &[&str] = &["cp", "install", "link", "ln", "mv"];
 
 /// Equivalent options of a program.
 const EQUIVALENT_OPTIONS: &[(&str, &str, &str)] = &[
@@ -170,8 +206,11 @@ fn wide(tokens: &[PatternToken], simple: &SimpleCommand) -> Match {
     if whole == Match::Yes {
         return whole;
     }
-    let runs_more = running_option(simple).is_some() || simple.env.iter().any(|(name, _)| redirects_programs(name));
-    if runs_more {
+    // Git reads aliases from the home folder.
+    let configures = |variable: &str| name == "git" && matches!(variable, "HOME" | "XDG_CONFIG_HOME");
+    let redirects = |variable: &str| redirects_programs(variable) || configures(variable);
+    let runs_more = running_option(simple).is_some() || simple.env.iter().any(|(name, _)| redirects(name));
+    if runs_more || runs_unknown_script(simple, &name) || copies_program(tokens, simple, &name) {
         return Match::Maybe;
     }
     if carries_no_command(&name) {
@@ -183,6 +222,25 @@ fn wide(tokens: &[PatternToken], simple: &SimpleCommand) -> Match {
             || matches_loosely(tokens, &simple.words[at..], simple.open_ended) == Match::Yes
     });
     if inside { whole.max(Match::Maybe) } else { whole }
+}
+
+/// Whether an interpreter runs a script that is only known at run time.
+fn runs_unknown_script(simple: &SimpleCommand, name: &str) -> bool {
+    let script = simple
+        .words
+        .iter()
+        .skip(1)
+        .find(|word| word.plain().is_none_or(|text| !text.starts_with('-')));
+    is_interpreter(name) && script.is_some_and(|script| script.plain().is_none())
+}
+
+/// Whether a command copies or links the program of a pattern, as in `ln -s /usr/bin/git g`.
+fn copies_program(tokens: &[PatternToken], simple: &SimpleCommand, name: &str) -> bool {
+    let program = tokens.iter().find(|token| !token.spells_assignment());
+    let is_program = |text: String| {
+        text.starts_with('/') && is_standard(&text) && program.is_some_and(|token| token.matches(basename(&text)))
+    };
+    COPIES_FILES.contains(&name) && simple.words.iter().skip(1).filter_map(ShellWord::plain).any(is_program)
 }
 
 /// The words of `git-push origin` as `git push origin`.
@@ -238,10 +296,13 @@ fn matches_loosely(tokens: &[PatternToken], words: &[ShellWord], open_ended: boo
     let begins = match program {
         PatternToken::Any => true,
         token => {
+            let endings = ["", ".exe", ".cmd", ".js", "-cli.js"];
+            let names = endings.iter().filter_map(|ending| name.strip_suffix(ending));
             token.matches(&text)
                 || token.matches(basename(&text))
-                || token.matches(&name)
-                || token.matches(name.trim_end_matches(".exe"))
+                || names
+                    .into_iter()
+                    .any(|name| token.matches(name) || token.is_same_program(name))
         }
     };
     if !begins {
@@ -251,7 +312,10 @@ fn matches_loosely(tokens: &[PatternToken], words: &[ShellWord], open_ended: boo
         tokens.iter().partition(|token| token.is_option());
     let rest = without_globals(&name, &words[1..]);
     let uncertain = open_ended || rest.iter().any(|word| word.plain().is_none());
-    let mut found = ordered(&operands, &operand_words(&rest), open_ended);
+    let mut found = match ordered(&name, &operands, &operand_words(&rest), open_ended) {
+        Match::No if ordered_without_values(&name, &operands, &rest) => Match::Maybe,
+        found => found,
+    };
     for option in options {
         if !rest
             .iter()
@@ -279,10 +343,19 @@ fn without_globals(name: &str, words: &[ShellWord]) -> Vec<ShellWord> {
         if valued.contains(&text.as_str()) {
             at += 2;
         } else {
-            kept.push(word.clone());
+            // `cargo +nightly publish`
+            if !text.starts_with('+') {
+                kept.push(word.clone());
+            }
             at += 1;
         }
     }
+    let groups = GROUP_WORDS
+        .iter()
+        .find(|(program, _)| *program == name)
+        .map_or(&[][..], |(_, groups)| groups);
+    let is_group = |word: &ShellWord| word.plain().is_some_and(|text| groups.contains(&text.as_str()));
+    at += usize::from(words.get(at).is_some_and(is_group));
     kept.extend(words.iter().skip(at).cloned());
     kept
 }
@@ -292,14 +365,39 @@ fn operand_words(words: &[ShellWord]) -> Vec<&ShellWord> {
     words.iter().filter(|word| !flag(word)).collect()
 }
 
+/// Whether operands begin with the pattern if words after options may be their values, or variables and other targets of
+/// `make` come first.
+fn ordered_without_values(name: &str, tokens: &[&PatternToken], words: &[ShellWord]) -> bool {
+    let Some((token, later)) = tokens.split_first() else {
+        return true;
+    };
+    let is_option = |text: &str| text.len() > 1 && text.starts_with('-');
+    let mut may_skip = false;
+    for (at, word) in words.iter().enumerate() {
+        let Some(text) = word.plain() else { return true };
+        if is_option(&text) {
+            may_skip = !text.contains('=');
+            continue;
+        }
+        let found = token.matches_subcommand(name, &text) || matches!(token, PatternToken::Any);
+        if found && ordered_without_values(name, later, &words[at + 1..]) {
+            return true;
+        }
+        if !std::mem::take(&mut may_skip) && !matches!(name, "make" | "gmake") {
+            return false;
+        }
+    }
+    false
+}
+
 /// Whether operands begin with the pattern; `**` skips any number of them.
-fn ordered(tokens: &[&PatternToken], words: &[&ShellWord], open_ended: bool) -> Match {
+fn ordered(name: &str, tokens: &[&PatternToken], words: &[&ShellWord], open_ended: bool) -> Match {
     let Some((token, later)) = tokens.split_first() else {
         return Match::Yes;
     };
     if let PatternToken::Any = token {
         return (0..=words.len())
-            .map(|skip| ordered(later, &words[skip..], open_ended))
+            .map(|skip| ordered(name, later, &words[skip..], open_ended))
             .max()
             .unwrap_or(Match::No);
     }
@@ -307,7 +405,7 @@ fn ordered(tokens: &[&PatternToken], words: &[&ShellWord], open_ended: bool) -> 
         return if open_ended { Match::Maybe } else { Match::No };
     };
     match word.plain() {
-        Some(text) if token.matches(&text) => ordered(later, rest, open_ended),
+        Some(text) if token.matches_subcommand(name, &text) => ordered(name, later, rest, open_ended),
         Some(_) => Match::No,
         None => Match::Maybe,
     }
@@ -366,6 +464,28 @@ impl PatternToken {
             PatternToken::Glob(_, matcher) => matcher.is_match(text),
             PatternToken::Any => true,
         }
+    }
+
+    /// Whether a word is this subcommand or another name of it.
+    fn matches_subcommand(&self, program: &str, text: &str) -> bool {
+        let PatternToken::Word(word) = self else {
+            return self.matches(text);
+        };
+        let is_alias = |(name, command, aliases): &(&str, &str, &[&str])| {
+            *name == program && command == word && aliases.contains(&text)
+        };
+        let is_short = SHORTENS_SUBCOMMANDS.contains(&program) && text.len() >= 3 && word.starts_with(text);
+        word == text || is_short || SUBCOMMAND_ALIASES.iter().any(is_alias)
+    }
+
+    /// Whether a name is another one of this program, also with a version: `pip3.11` for `pip`.
+    fn is_same_program(&self, name: &str) -> bool {
+        let PatternToken::Word(word) = self else { return false };
+        if PROGRAM_ALIASES.contains(&(word, name)) {
+            return true;
+        }
+        let version = name.strip_prefix(word.as_str());
+        version.is_some_and(|version| !version.is_empty() && version.chars().all(|c| c.is_ascii_digit() || c == '.'))
     }
 
     fn matches_everything(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::paths::ProjectPaths;
 use crate::rules::approval::{ApprovalMode, ApprovalSettings, AutoApproval};
 use crate::rules::grant::Grants;
 use crate::rules::layer::{self, RuleLayer, Ruling};
+use crate::rules::suggestions::command_rules;
 use crate::rules::{Match, MatchMode};
 use crate::shell::{self, CommandDanger, ResolvedTarget, Script, SimpleCommand, TargetSource};
 use crate::{AccessLevel, Action, Decision, IgnoreRules, Mode, PathArea, ProtectedPaths, Rule};
@@ -49,7 +50,12 @@ impl Permissions {
                     PathArea::Inside => approval.reads,
                     PathArea::Outside => approval.reads_outside,
                 };
-                self.decide_single(tool, action, auto, &location_reason(path, *place, "reading"))
+                self.decide_single(
+                    tool,
+                    action,
+                    auto,
+                    &location_reason(path, *place, "reading", &self.project),
+                )
             }
             Action::Write { path, place } => {
                 if self.ignore.hides(path, &self.project) {
@@ -154,18 +160,29 @@ impl Permissions {
         Some(format!("the rule `{rule}` denies access to {}", path.display()))
     }
 
-    /// Suggests rules for not asking again, the exact one first.
-    pub fn suggest(&self, action: &Action) -> Vec<Rule> {
-        let mut texts = Vec::new();
-        match action {
-            Action::Run { command, .. } => texts.extend(command_patterns(&shell::parse(command))),
-            Action::Read { path, .. } => texts.extend(self.folder_pattern("read", path)),
-            Action::Write { path, .. } => texts.extend(self.folder_pattern("write", path)),
-            Action::Mcp { server, .. } => texts.push(format!("mcp(={server})")),
-            Action::Escalate { .. } | Action::Fetch { .. } | Action::SwitchMode { .. } | Action::Subtask { .. } => {}
-        }
-        let broader = texts.iter().filter_map(|text| text.parse().ok());
-        Rule::exact(action).into_iter().chain(broader).collect()
+    /// Suggests rules for not asking again, the exact one first. An entry with several rules covers the commands of a line.
+    pub fn suggest(&self, action: &Action) -> Vec<Vec<Rule>> {
+        let texts = match action {
+            Action::Run { command, .. } => {
+                let script = shell::parse(command);
+                let commands = script.commands.iter();
+                let commands: Vec<_> = commands.filter(|simple| !self.is_neutral(simple, action)).collect();
+                match script.unclear.is_empty() {
+                    true => command_rules(&commands),
+                    false => Vec::new(),
+                }
+            }
+            Action::Read { path, .. } => self.folder_pattern("read", path).into_iter().collect(),
+            Action::Write { path, .. } => self.folder_pattern("write", path).into_iter().collect(),
+            Action::Mcp { server, .. } => vec![format!("mcp(={server})")],
+            Action::Escalate { .. } | Action::Fetch { .. } | Action::SwitchMode { .. } | Action::Subtask { .. } => {
+                Vec::new()
+            }
+        };
+        let broader: Vec<Rule> = texts.iter().filter_map(|text| text.parse().ok()).collect();
+        let exact = Rule::exact(action).map(|rule| vec![rule]);
+        let broader = Some(broader).filter(|rules| !rules.is_empty());
+        exact.into_iter().chain(broader).collect()
     }
 
     fn folder_pattern(&self, verb: &str, path: &Path) -> Option<String> {
@@ -197,7 +214,12 @@ impl Permissions {
             PathArea::Inside => approval.writes,
             PathArea::Outside => approval.writes_outside,
         };
-        let decision = self.decide_single(tool, &action, auto, &location_reason(path, place, "changing"));
+        let decision = self.decide_single(
+            tool,
+            &action,
+            auto,
+            &location_reason(path, place, "changing", &self.project),
+        );
         let protected = self.protected.covers(path, &self.project);
         // A rule such as `**` is not meant for protected files; only a grant for exactly this file is.
         if decision == Decision::Allow
@@ -262,10 +284,7 @@ impl Permissions {
             review.reasons.extend(script.unclear.iter().map(ToString::to_string));
         }
         if asks {
-            let uncovered = review.uncovered.iter();
-            review
-                .reasons
-                .extend(uncovered.map(|command| format!("no rule covers `{command}`")));
+            review.reasons.extend(uncovered_reason(review.uncovered));
         }
         match review.reasons.is_empty() {
             true => Decision::Allow,
@@ -432,11 +451,37 @@ fn deny(why: &str) -> Decision {
     Decision::Deny { why: why.into() }
 }
 
-fn location_reason(path: &Path, place: PathArea, doing: &str) -> String {
+fn location_reason(path: &Path, place: PathArea, doing: &str, project: &ProjectPaths) -> String {
     match place {
         PathArea::Outside => format!("{} is outside the project", path.display()),
-        PathArea::Inside => format!("{doing} {} needs approval", path.display()),
+        PathArea::Inside => {
+            let relative = project.relative(path).filter(|path| !path.as_os_str().is_empty());
+            format!(
+                "{doing} {} needs approval",
+                relative.as_deref().unwrap_or(path).display()
+            )
+        }
     }
+}
+
+/// The commands of a line that no rule covers.
+fn uncovered_reason(mut commands: Vec<String>) -> Option<String> {
+    let mut seen = Vec::new();
+    commands.retain(|command| {
+        let is_new = !seen.contains(command);
+        seen.push(command.clone());
+        is_new
+    });
+    let more = commands.len().saturating_sub(MAX_REASONS);
+    commands.truncate(MAX_REASONS);
+    if commands.is_empty() {
+        return None;
+    }
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("no rule covers `{}`{more}", commands.join("`, `")))
 }
 
 fn short(simple: &SimpleCommand) -> String {
@@ -461,47 +506,4 @@ fn join_reasons(mut reasons: Vec<String>) -> String {
         text.push_str(&format!("; and {more} more"));
     }
     text
-}
-
-/// Patterns that cover every command of a line: its program and its subcommand, if any.
-/// Programs that remove or overwrite what their arguments name. A rule for all their uses is not suggested.
-const DESTRUCTIVE_PROGRAMS: &[&str] = &[
-    "chmod", "chown", "dd", "doas", "kill", "killall", "mkfs", "mv", "pkill", "rm", "rmdir", "shred", "sudo",
-    "truncate", "unlink",
-];
-
-fn command_patterns(script: &Script) -> Vec<String> {
-    let mut patterns = Vec::new();
-    if !script.unclear.is_empty() {
-        return patterns;
-    }
-    for simple in &script.commands {
-        let Some(program) = simple.program() else {
-            return Vec::new();
-        };
-        // The name does not determine what such a program does.
-        if program.contains('/')
-            || shell::is_shell(&program)
-            || shell::is_interpreter(&program)
-            || DESTRUCTIVE_PROGRAMS.contains(&program.as_ref())
-            || !simple.env.is_empty()
-        {
-            return Vec::new();
-        }
-        let subcommand = simple.words.get(1).and_then(shell::ShellWord::plain).filter(|word| {
-            !word.is_empty()
-                && word
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
-                && !word.starts_with('-')
-        });
-        let pattern = match subcommand {
-            Some(subcommand) => format!("run({program} {subcommand})"),
-            None => format!("run({program})"),
-        };
-        if !patterns.contains(&pattern) {
-            patterns.push(pattern);
-        }
-    }
-    patterns
 }

@@ -6,7 +6,7 @@ use super::{FileTarget, GLOBAL_VALUES, Script, ShellWord, SimpleCommand, TargetS
 use crate::paths::ProjectPaths;
 use std::path::{Path, PathBuf};
 
-/// Something that a line deletes, moves or overwrites.
+/// A path that a line deletes, moves or overwrites.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DestroyedTarget {
     /// A path with everything below it.
@@ -52,6 +52,16 @@ pub fn destroyed_targets(script: &Script, cwd: &Path, project: &ProjectPaths) ->
     all.sort();
     all.dedup();
     all
+}
+
+/// Whether a line deletes folders with everything in them.
+pub fn deletes_folders(script: &Script) -> bool {
+    script.commands.iter().any(|simple| {
+        let mut words = simple.words.iter().skip(1).filter_map(ShellWord::plain);
+        simple.name().as_deref() == Some("rm")
+            && words
+                .any(|word| is_option(&word, Some('r'), "--recursive") || is_option(&word, Some('R'), "--recursive"))
+    })
 }
 
 fn target_of(simple: &SimpleCommand, path: ShellWord) -> FileTarget {
@@ -156,7 +166,7 @@ pub(super) fn history_loss(simple: &SimpleCommand) -> Option<String> {
     let has = |short, long: &str| rest.iter().any(|word| is_option(word, short, long));
     let second = rest.iter().find(|word| !word.starts_with('-')).map(String::as_str);
     let subcommand = words.first()?.as_str();
-    let is_lost = match (subcommand, second) {
+    let is_destroyed = match (subcommand, second) {
         ("reflog", Some("expire" | "delete")) | ("stash", Some("drop" | "clear")) => true,
         ("gc", _) => {
             let sets_expiry = |word: &ShellWord| {
@@ -170,13 +180,21 @@ pub(super) fn history_loss(simple: &SimpleCommand) -> Option<String> {
             has(Some('A'), "--unpack-unreachable")
                 || rest.iter().any(|word| is_bundle(word, 'a') && is_bundle(word, 'd'))
         }
+        // Twice, it also deletes repositories in the folder.
+        ("clean", _) => {
+            let forced = rest.iter().filter(|word| is_option(word, None, "--force")).count();
+            let letters = rest
+                .iter()
+                .filter(|word| word.starts_with('-') && !word.starts_with("--"));
+            forced + letters.map(|word| word.matches('f').count()).sum::<usize>() > 1 && !has(Some('n'), "--dry-run")
+        }
         ("branch", _) => has(Some('D'), "") || (has(Some('d'), "--delete") && has(Some('f'), "--force")),
         ("tag", _) => has(Some('d'), "--delete"),
         ("update-ref", _) => has(Some('d'), "--delete") || has(None, "--stdin"),
         ("worktree", Some("remove")) => has(Some('f'), "--force"),
         _ => false,
     };
-    is_lost.then(|| format!("`git {subcommand}` deletes history that undo cannot restore"))
+    is_destroyed.then(|| format!("`git {subcommand}` deletes history that undo cannot restore"))
 }
 
 fn is_bundle(word: &str, letter: char) -> bool {
@@ -203,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_shows_what_it_destroys() {
+    fn destroyed_files_are_found_in_a_line() {
         let cases: &[(&str, &[&str])] = &[
             ("rm -rf data", &["/p/data"]),
             ("cd sub && rm -f a 'b c'", &["/p/sub/a", "/p/sub/b c"]),
@@ -231,6 +249,19 @@ mod tests {
     }
 
     #[test]
+    fn only_a_recursive_deletion_deletes_folders() {
+        for (line, is_recursive) in [
+            ("rm -rf a", true),
+            ("cd x && sudo rm --recursive y", true),
+            ("rm -fR a", true),
+            ("rm -f a", false),
+            ("cp -r a b", false),
+        ] {
+            assert_eq!(deletes_folders(&parse(line)), is_recursive, "{line}");
+        }
+    }
+
+    #[test]
     fn git_commands_that_delete_history_are_recognised() {
         let cases = [
             ("git reflog expire --expire=now --all", true),
@@ -252,11 +283,15 @@ mod tests {
             ("git tag v1", false),
             ("git update-ref -d refs/heads/x", true),
             ("git commit -m drop", false),
+            ("git clean -ffdx", true),
+            ("git clean -f -d --force", true),
+            ("git clean -fdx", false),
+            ("git clean -ffdn", false),
         ];
-        for (line, is_lost) in cases {
+        for (line, is_destroyed) in cases {
             let script = parse(line);
             let found = script.commands.iter().find_map(history_loss);
-            assert_eq!(found.is_some(), is_lost, "{line}: {found:?}");
+            assert_eq!(found.is_some(), is_destroyed, "{line}: {found:?}");
         }
     }
 }

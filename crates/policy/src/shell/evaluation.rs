@@ -77,7 +77,7 @@ impl Evaluation {
         let kind = value_kind(value);
         if EVALUATED_VARIABLES.contains(&name) {
             self.calculated.insert(name.to_owned());
-            // The value is evaluated at once, before any later assignment.
+            // The value is evaluated immediately, before any later assignment.
             self.is_unknown |= kind == ValueKind::Unknown;
             if let Some(text) = value.plain() {
                 self.calculate(&text);

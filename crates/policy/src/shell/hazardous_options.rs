@@ -3,9 +3,9 @@
 //! A rule that allows `sort` does not mean `sort --compress-program=sh`. Such an option is covered only by a rule that
 //! names it.
 
-use super::programs::changes_programs;
+use super::programs::{EDITORS, changes_programs, without_version};
 use super::targets::{edits_in_place, operands, option_values};
-use super::{ShellWord, SimpleCommand};
+use super::{ShellWord, SimpleCommand, sed};
 
 /// Programs and their options that run another program or load code.
 #[rustfmt::skip]
@@ -36,10 +36,19 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("rsync", &["-e", "--rsh", "--rsync-path"]),
     ("scp", &["-S", "-o", "-F"]),
     ("sftp", &["-S", "-o", "-F", "-D"]),
-    ("ssh", &["-o", "-F"]),
+    ("ssh", &["-o", "-F", "-I"]),
+    ("ld", &["-plugin", "--plugin"]),
     ("cargo", &["--config"]),
+    ("nano", &["-s", "--speller", "-f", "--rcfile"]),
     ("go", &["-exec", "-toolexec", "-vettool", "-overlay", "-modfile"]),
     ("split", &["--filter"]),
+    ("install", &["--strip-program"]),
+    ("ginstall", &["--strip-program"]),
+    ("rustc", &["-Clinker", "linker=", "--codegen=linker", "-Zcodegen-backend", "codegen-backend="]),
+    ("rustdoc", &["--test-runtool", "--runtool"]),
+    ("java", &["-XX:OnError", "-XX:OnOutOfMemoryError", "-XX:Flags", "-XX:VMOptionsFile", "-agentpath", "-agentlib", "-javaagent"]),
+    ("sqlite3", &["-init", "--init", "-cmd", "--cmd"]),
+    ("psql", &["-f", "--file"]),
     ("gcc", COMPILER),
     ("g++", COMPILER),
     ("cc", COMPILER),
@@ -50,13 +59,13 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("npm", &["--script-shell", "--call", "--node-options", "--userconfig", "--globalconfig", "--git"]),
     ("pnpm", &["--script-shell", "--shell-mode"]),
     ("yarn", &["--script-shell"]),
-    ("pip", &["--global-option", "--install-option"]),
+    ("pip", &["--global-option", "--install-option", "--editor", "--python"]),
     ("apt", &["-o", "--option", "-c", "--config-file"]),
     ("apt-get", &["-o", "--option", "-c", "--config-file"]),
     ("dpkg", &["--pre-invoke", "--post-invoke"]),
-    ("awk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"]),
-    ("gawk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load"]),
-    ("mawk", &["-f", "--file"]),
+    ("awk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load", "--source", "-W"]),
+    ("gawk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load", "--source", "-W"]),
+    ("mawk", &["-f", "--file", "-W"]),
     ("sed", &["-f", "--file"]),
     ("openssl", &["-engine", "-provider-path", "-provider", "-pre", "-post"]),
     ("less", &["-k", "--lesskey-file", "--lesskey-src", "--lesskey-content"]),
@@ -80,6 +89,24 @@ const TAR: &[&str] = &[
     "-F",
     "--info-script",
     "--new-volume-script",
+];
+
+/// Programs that read more options from the file in `@FILE`.
+#[rustfmt::skip]
+const READS_OPTION_FILES: &[&str] = &[
+    "c++", "cc", "clang", "clang++", "g++", "gcc", "java", "javac", "ld", "rustc", "rustdoc",
+];
+
+/// Variables of `make` that name programs, besides those with a dot such as `COMPILE.c`.
+const MAKE_PROGRAMS: &[&str] = &[
+    "AS", "CPP", "FC", "INSTALL", "LEX", "LINT", "M2C", "PC", "RM", "TEX", "YACC",
+];
+
+/// Commands of `sqlite3` that only show something.
+#[rustfmt::skip]
+const HARMLESS_SQLITE_COMMANDS: &[&str] = &[
+    ".databases", ".dbinfo", ".dump", ".exit", ".fullschema", ".headers", ".help", ".indexes", ".indices", ".mode",
+    ".nullvalue", ".quit", ".schema", ".separator", ".show", ".stats", ".tables", ".timer", ".version", ".width",
 ];
 
 const COMPILER: &[&str] = &["-wrapper", "-fplugin", "-B", "-specs", "-Xclang", "-load"];
@@ -134,6 +161,9 @@ const GIT_RUNNING: &[&str] = &[
     "--header-cmd", "--access-hook", "--authors-prog", "--tool", "--strategy",
 ];
 
+/// Options that are complete although they are the beginning of one above.
+const GIT_HARMLESS: &[&str] = &["--author", "--cc", "--text", "--to"];
+
 /// Options of git that write or change something.
 const GIT_WRITING: &[&str] = &["--output", "--separate-git-dir"];
 
@@ -151,6 +181,7 @@ const GIT_SHORT: &[(&str, char)] = &[
     ("difftool", 't'),
     ("mergetool", 't'),
     ("merge", 's'),
+    ("pull", 's'),
     ("rebase", 's'),
 ];
 
@@ -179,9 +210,21 @@ pub(crate) fn running_option(simple: &SimpleCommand) -> Option<String> {
     let name = simple.name()?;
     let found = match name.as_str() {
         "git" => git(simple, GitScope::Running),
-        "sed" => sed(simple),
+        "sed" => sed::acting_script(simple),
         "awk" | "gawk" | "mawk" | "nawk" => awk(simple),
-        "less" | "more" | "vim" | "vi" | "view" | "nvim" | "ex" => editor(simple),
+        "less" | "more" => words_after_program(simple).find(|text| text.starts_with('+')),
+        "strace" | "ltrace" => piped_output(simple),
+        "zip" => words_after_program(simple).find(|text| text.starts_with('-') && text.contains("TT")),
+        "sqlite3" => sqlite(simple),
+        "psql" => operand_with(simple, &["\\", "PROGRAM"]),
+        "mysql" | "mariadb" => operand_with(
+            simple,
+            &["\\!", "\\.", "\\P", "\\T", "SYSTEM", "SOURCE", "PAGER", "TEE"],
+        ),
+        _ if EDITORS.contains(&name.as_str()) => editor(simple),
+        _ if READS_OPTION_FILES.contains(&name.as_str()) => {
+            words_after_program(simple).find(|text| text.starts_with('@'))
+        }
         "tar" | "gtar" => bundled_tar_option(simple),
         "make" | "gmake" => make(simple),
         "socat" => operand_with(simple, &["EXEC:", "SYSTEM:", "SHELL:"]),
@@ -225,10 +268,12 @@ pub(crate) fn option_scripts(simple: &SimpleCommand) -> Vec<String> {
     scripts
 }
 
+/// The options of a program, also under a name with a version, such as `gcc-12`.
 fn options_of(table: &[(&str, &'static [&'static str])], name: &str) -> &'static [&'static str] {
-    table
-        .iter()
-        .find(|(program, _)| *program == name)
+    let names = [name, without_version(name)];
+    names
+        .into_iter()
+        .find_map(|name| table.iter().find(|(program, _)| *program == name))
         .map_or(&[], |(_, options)| options)
 }
 
@@ -285,7 +330,7 @@ fn is_option_form(text: &str, option: &str) -> bool {
             return false;
         };
         let name = name.split('=').next().unwrap_or(name);
-        return name.len() >= 3 && long.starts_with(name);
+        return !name.is_empty() && long.starts_with(name);
     }
     if option.len() > 2 {
         // `-TTsh` and `-fplugin=x`.
@@ -336,7 +381,9 @@ fn git(simple: &SimpleCommand, scope: GitScope) -> Option<String> {
             // After a subcommand, `-p` and `-c` mean patch, combined and the like.
             Some(_) => (GIT_RUNNING, GIT_WRITING),
         };
-        let is_one = |options: &[&str]| options.iter().any(|option| is_git_option_form(text, option));
+        let is_harmless_option = GIT_HARMLESS.contains(&text.split('=').next().unwrap_or(text));
+        let is_one =
+            |options: &[&str]| !is_harmless_option && options.iter().any(|option| is_git_option_form(text, option));
         let is_short =
             |(name, letter): &(&str, char)| subcommand.as_deref() == Some(*name) && is_short_option(text, *letter);
         let runs = is_one(running)
@@ -393,55 +440,12 @@ fn edited_in_place(simple: &SimpleCommand) -> Option<String> {
         .find(|text| text.starts_with('-') && text.contains('i'))
 }
 
-/// `sed` scripts can write files and run commands.
-fn sed(simple: &SimpleCommand) -> Option<String> {
-    let mut scripts = option_values(simple, &["-e", "--expression"]);
-    if scripts.is_empty() {
-        scripts.extend(operands(simple, &["-l"]).into_iter().next());
-    }
-    for script in scripts {
-        let Some(text) = script.plain() else {
-            return Some(script.to_string());
-        };
-        if sed_acts(&text) {
-            return Some(text);
-        }
-    }
-    None
-}
-
-/// Whether a script may contain the commands `e`, `w` and `W` or the flags `e` and `w`. Errs on the side of caution.
-fn sed_acts(script: &str) -> bool {
-    let bytes = script.as_bytes();
-    for (at, &byte) in bytes.iter().enumerate() {
-        if !matches!(byte, b'e' | b'w' | b'W') {
-            continue;
-        }
-        let before = script[..at].trim_end_matches([' ', '\t']).bytes().next_back();
-        let after = bytes.get(at + 1);
-        let starts = before.is_none_or(|c| {
-            matches!(
-                c,
-                b';' | b'{' | b'}' | b'\n' | b'$' | b'/' | b'!' | b'|' | b'#' | b',' | b'g' | b'p' | b'I'
-            ) || c.is_ascii_digit()
-        });
-        let ends = after.is_none_or(|c| {
-            matches!(
-                c,
-                b' ' | b'\t' | b'\n' | b';' | b'}' | b'/' | b'g' | b'p' | b'w' | b'e' | b'm' | b'M' | b'i' | b'I'
-            ) || c.is_ascii_digit()
-        });
-        if starts && ends {
-            return true;
-        }
-    }
-    false
-}
-
 fn awk(simple: &SimpleCommand) -> Option<String> {
+    let has_scripts_in_options = words_after_program(simple).any(|text| text.starts_with("-e"));
+    let scripts = if has_scripts_in_options { usize::MAX } else { 1 };
     for script in operands(simple, &["-F", "-v", "--field-separator", "--assign"])
         .into_iter()
-        .take(1)
+        .take(scripts)
     {
         let Some(text) = script.plain() else {
             return Some(script.to_string());
@@ -464,26 +468,55 @@ fn bundled_tar_option(simple: &SimpleCommand) -> Option<String> {
 
 /// A variable of `make` that selects the shell or contains an expansion, which `make` evaluates.
 fn make(simple: &SimpleCommand) -> Option<String> {
-    let texts = simple.words.iter().skip(1).filter_map(ShellWord::plain);
-    texts.into_iter().find(|text| {
+    words_after_program(simple).find(|text| {
         let name = text.split(['=', ':', '+', '?', '!']).next().unwrap_or(text);
-        text.contains('=') && (matches!(name, "SHELL" | "MAKEFLAGS" | "MAKEFILES") || text.contains(['$', '`', '!']))
+        let names_program = changes_programs(name) || name.contains('.') || MAKE_PROGRAMS.contains(&name);
+        let is_variable = text.contains('=') && !text.starts_with('-');
+        is_variable
+            && (names_program || name.starts_with("MAKE") || text.contains(['$', '`', '!', ';', '|', '&', '\n']))
     })
+}
+
+fn words_after_program(simple: &SimpleCommand) -> impl Iterator<Item = String> {
+    simple.words.iter().skip(1).filter_map(ShellWord::plain)
+}
+
+/// Output that a tracer sends to a program.
+fn piped_output(simple: &SimpleCommand) -> Option<String> {
+    let outputs = option_values(simple, &["-o", "--output"]);
+    let mut outputs = outputs.iter().filter_map(ShellWord::plain);
+    outputs.find(|text| text.starts_with(['|', '!']))
+}
+
+/// A command such as `.shell`, or a function that runs a program or writes a file.
+fn sqlite(simple: &SimpleCommand) -> Option<String> {
+    let commands = operands(simple, &[])
+        .into_iter()
+        .skip(1)
+        .filter_map(|word| word.plain());
+    let mut commands = commands.filter(|text| text.trim_start().starts_with('.'));
+    let is_harmless = |text: &String| {
+        let name = text.split_whitespace().next().unwrap_or_default();
+        HARMLESS_SQLITE_COMMANDS.contains(&name)
+    };
+    let functions = ["EDIT(", "LOAD_EXTENSION(", "WRITEFILE("];
+    commands
+        .find(|text| !is_harmless(text))
+        .or_else(|| operand_with(simple, &functions))
 }
 
 /// The first argument that contains one of these texts, regardless of case.
 fn operand_with(simple: &SimpleCommand, parts: &[&str]) -> Option<String> {
-    let texts = simple.words.iter().skip(1).filter_map(ShellWord::plain);
-    texts
-        .into_iter()
-        .find(|text| parts.iter().any(|part| text.to_uppercase().contains(part)))
+    words_after_program(simple).find(|text| parts.iter().any(|part| text.to_uppercase().contains(part)))
 }
 
+/// Options of `vim` that run commands, read them from a file or from the input.
 fn editor(simple: &SimpleCommand) -> Option<String> {
-    simple
-        .words
-        .iter()
-        .skip(1)
-        .filter_map(ShellWord::plain)
-        .find(|text| text.starts_with('+') || matches!(text.as_str(), "-c" | "--cmd" | "-S" | "-s"))
+    words_after_program(simple).find(|text| match text.strip_prefix('-') {
+        Some(long) if long.starts_with('-') => ["--cmd", "--remote-s", "--remote-e"]
+            .iter()
+            .any(|run| text.starts_with(run)),
+        Some(bundle) => bundle.contains(['c', 'S', 's', 'u', 'U', 'e', 'E']),
+        None => text.starts_with('+'),
+    })
 }

@@ -6,7 +6,7 @@ use super::evaluation::{self, Evaluation};
 use super::syntax_tree::{
     adjacent, children, cuts_redirection, destinations, ends_as_in_shell, feeds_shell, first_word, gaps, has_unescaped,
     heredoc_arguments, is_reserved, is_space, is_test, is_text, is_unusual, is_variable, mask_escapes,
-    may_be_descriptor, may_comment, may_separate, short, source, unread,
+    may_be_descriptor, may_comment, may_separate, misses_descriptor, short, source, unread,
 };
 use super::word::WordPiece;
 use super::{
@@ -87,8 +87,8 @@ impl ScriptWalker {
             return self.unclear(UnclearReason::Unparsed);
         };
         let root = tree.root_node();
-        let around = [text.get(..root.start_byte()), text.get(root.end_byte()..)];
-        if around.into_iter().flatten().any(|text| !is_space(text)) {
+        let outside = [text.get(..root.start_byte()), text.get(root.end_byte()..)];
+        if outside.into_iter().flatten().any(|text| !is_space(text)) {
             self.unclear(UnclearReason::Unparsed);
         }
         self.node(root, &text, 0);
@@ -212,7 +212,7 @@ impl ScriptWalker {
         } else if !is_text(node.kind()) && !gaps(node, src).into_iter().all(|gap| may_separate(gap, node.kind())) {
             self.unclear(UnclearReason::Unparsed);
         }
-        if cuts_redirection(node, src) {
+        if cuts_redirection(node, src) || misses_descriptor(node, src) {
             self.unclear(UnclearReason::Unparsed);
         }
     }
@@ -374,6 +374,11 @@ impl ScriptWalker {
             "arithmetic_expansion" => self.evaluation.set_number(name),
             "array" => {
                 for element in children(value).into_iter().filter(Node::is_named) {
+                    let text = source(element, src);
+                    // The index is arithmetic, even in quotes.
+                    if text.starts_with('[') {
+                        self.calculate(text);
+                    }
                     let word = self.word(element, src);
                     self.evaluation.set(name, &word);
                 }
@@ -592,8 +597,8 @@ impl ScriptWalker {
         let body = children(node).into_iter().find(|child| child.kind() == "heredoc_body");
         let quoted = start.is_some_and(|start| source(start, src).contains(['\'', '"', '\\']));
         let after = start.and_then(|start| src.get(start.end_byte()..)?.chars().next());
-        let odd = after.is_some_and(|after| !after.is_whitespace() && !";|&()<>".contains(after));
-        if odd || !ends_as_in_shell(node, src) {
+        let is_glued = after.is_some_and(|after| !after.is_whitespace() && !";|&()<>".contains(after));
+        if is_glued || !ends_as_in_shell(node, src) {
             self.unclear(UnclearReason::Unparsed);
         }
         if let Some(body) = body {
@@ -602,6 +607,10 @@ impl ScriptWalker {
             let overlooked = unread(body, src).into_iter().any(|text| has_unescaped(text, "$("));
             if !quoted && (overlooked || has_unescaped(&text, "`")) {
                 self.unclear(UnclearReason::Expansion(short(text.trim())));
+            }
+            // The grammar parses arithmetic here as a subshell.
+            if !quoted && let Some(at) = text.find("$((") {
+                self.calculate(&text[at..]);
             }
             if feeds_shell(node, src) {
                 self.nested += 1;
@@ -643,7 +652,12 @@ impl ScriptWalker {
                 }
             }
         }
-        if indirect || transforms || escapes.iter().any(|escape| inside.contains(escape)) {
+        // Within double quotes and here-documents, single quotes in `${…}` do not quote. The grammar treats process
+        // substitutions in patterns as text, the shell runs them, even within double quotes.
+        let overlooked = (inside.contains('\'') && (inside.contains("$(") || inside.contains('`')))
+            || inside.contains("<(")
+            || inside.contains(">(");
+        if indirect || transforms || overlooked || escapes.iter().any(|escape| inside.contains(escape)) {
             self.unclear(UnclearReason::Expansion(short(text)));
         }
     }

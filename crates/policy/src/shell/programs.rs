@@ -29,7 +29,14 @@ pub(crate) const GLOBAL_VALUES: &[(&str, &[&str])] = &[
 #[rustfmt::skip]
 const SHELLS: &[&str] = &[
     "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "rksh", "yash", "tcsh", "csh", "pwsh",
-    "powershell", "elvish", "nu", "xonsh",
+    "powershell", "elvish", "nu", "xonsh", "posh", "lksh", "bash-static",
+];
+
+/// Editors with the options of `vim`.
+#[rustfmt::skip]
+pub(crate) const EDITORS: &[&str] = &[
+    "ex", "gview", "gvim", "gvimdiff", "nvim", "rgview", "rgvim", "rview", "rvim", "vi", "view", "vim", "vim.basic",
+    "vim.gtk3", "vim.nox", "vim.tiny", "vimdiff",
 ];
 
 #[rustfmt::skip]
@@ -125,12 +132,19 @@ pub(crate) fn is_standard(program: &str) -> bool {
     }
 }
 
+/// A program's name without a version, such as `python` for `python3.11`.
+pub(crate) fn without_version(name: &str) -> &str {
+    let program = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    program.strip_suffix('-').unwrap_or(program)
+}
+
 pub(crate) fn is_shell(name: &str) -> bool {
-    SHELLS.contains(&basename(name))
+    let name = basename(name);
+    SHELLS.contains(&name) || SHELLS.contains(&without_version(name))
 }
 
 pub(crate) fn is_interpreter(name: &str) -> bool {
-    INTERPRETERS.contains(&name)
+    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&without_version(name))
 }
 
 pub(crate) fn carries_no_command(name: &str) -> bool {

@@ -68,18 +68,26 @@ pub(super) fn ends_as_in_shell(heredoc: Node<'_>, src: &str) -> bool {
     false
 }
 
+pub(super) fn is_redirection(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "file_redirect" | "herestring_redirect" | "heredoc_redirect"
+    )
+}
+
+/// Whether the grammar parses the descriptor of a redirection as an argument, as in `bash 0<file`.
+pub(super) fn misses_descriptor(node: Node<'_>, src: &str) -> bool {
+    let before = src.get(..node.start_byte()).unwrap_or_default();
+    let word = before.trim_end_matches(|c: char| c.is_ascii_digit());
+    is_redirection(node) && word.len() < before.len() && may_be_descriptor(word)
+}
+
 /// Whether a word directly follows a redirection, so that it belongs to the file name.
 pub(super) fn cuts_redirection(node: Node<'_>, src: &str) -> bool {
-    let redirects = |node: Node<'_>| {
-        matches!(
-            node.kind(),
-            "file_redirect" | "herestring_redirect" | "heredoc_redirect"
-        )
-    };
     let parts = children(node);
-    parts
-        .windows(2)
-        .any(|pair| redirects(pair[0]) && pair[1].is_named() && !redirects(pair[1]) && touch(pair[0], pair[1], src))
+    parts.windows(2).any(|pair| {
+        is_redirection(pair[0]) && pair[1].is_named() && !is_redirection(pair[1]) && touch(pair[0], pair[1], src)
+    })
 }
 
 /// Whether the text is only whitespace; the grammar also skips a backslash before a space, the shell does not.
@@ -119,7 +127,12 @@ pub(super) fn is_test(text: &str) -> bool {
 /// Whether the number before a redirection is a descriptor, and not the end of a word.
 pub(super) fn may_be_descriptor(before: &str) -> bool {
     let last = before.trim_end_matches("\\\n").chars().next_back();
-    last.is_none_or(|last| last.is_whitespace() || ";|&()`{}<>".contains(last))
+    last.is_none_or(begins_word)
+}
+
+/// Whether a word may begin after this character.
+fn begins_word(last: char) -> bool {
+    last.is_whitespace() || ";|&()`{}<>".contains(last)
 }
 
 /// Whether a comment may begin after this text; not in the middle of a word, even one that continues on the next line.

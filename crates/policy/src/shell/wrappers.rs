@@ -2,7 +2,7 @@
 
 mod options;
 
-use super::targets::option_values;
+use super::targets::{operands, option_values};
 use super::word::WordPiece;
 use super::{ShellWord, SimpleCommand, UnclearReason, programs};
 use options::{ENV, WRAPPERS, WrapperSpec, XARGS, skip_options};
@@ -22,6 +22,17 @@ pub(crate) struct WrappedCommands {
 
 const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 const FD_RUNS: &[&str] = &["-x", "-X", "--exec", "--exec-batch"];
+
+/// Programs that run a command among their arguments.
+#[rustfmt::skip]
+const RUN_ARGUMENTS: &[&str] = &[
+    "aa-exec", "abduco", "bwrap", "capsh", "catchsegv", "cgexec", "choom", "chpst", "chronic", "cpulimit", "cross-env",
+    "daemonize", "dbus-launch", "dtach", "dumb-init", "eatmydata", "envdir", "envuidgid", "faketime", "fakechroot", "gdb",
+    "gosu", "hyperfine", "i386", "ifne", "linux32", "linux64", "multitime", "nsjail", "numactl", "perf", "prlimit", "proot",
+    "retry", "rr", "run-parts", "runcon", "s6-setuidgid", "schroot", "sem", "setarch", "setpriv", "setuidgid", "softlimit",
+    "sshpass", "ssh-agent", "start-stop-daemon", "su-exec", "systemd-cat", "systemd-inhibit", "tini", "torify", "trickle",
+    "tsocks", "watchexec", "x86_64",
+];
 
 /// Returns the commands that a command runs.
 pub(crate) fn wrapped_commands(simple: &SimpleCommand) -> WrappedCommands {
@@ -49,10 +60,15 @@ pub(crate) fn wrapped_commands(simple: &SimpleCommand) -> WrappedCommands {
         "trap" => trap(simple),
         // Their input is run later.
         "at" | "batch" | "crontab" if !has_word(simple, "-l") => runs_input(&name),
-        "ed" | "red" => runs_input(&name),
+        "ed" | "red" | "ex" => runs_input(&name),
+        "sqlite3" if operands(simple, &["-cmd", "-separator", "-nullvalue"]).len() < 2 => runs_input(&name),
+        "psql" if !has_option(simple, &['c', 'l'], &["--command", "--list"]) => runs_input(&name),
+        "mysql" | "mariadb" if !has_option(simple, &['e'], &["--execute"]) => runs_input(&name),
         "make" | "gmake" if reads_makefile_from_input(simple) => runs_input(&name),
         "source" | "." if !simple.words.get(1).is_some_and(is_file) => runs_input(&name),
         "alias" => alias(simple),
+        "newgrp" | "sg" => runs_input(&name),
+        _ if RUN_ARGUMENTS.contains(&name.as_str()) && simple.words.len() > 1 => hidden(&name),
         "su" | "script" | "flock" | "runuser" | "nix-shell" | "nix" => text_option(simple, &name),
         "find" | "gfind" => finder(simple, FIND_RUNS, &[";", "+"]),
         "fd" | "fdfind" => finder(simple, FD_RUNS, &[";"]),
@@ -88,6 +104,17 @@ fn runs_input(name: &str) -> WrappedCommands {
 
 fn has_word(simple: &SimpleCommand, wanted: &str) -> bool {
     simple.words.iter().any(|word| word.plain().as_deref() == Some(wanted))
+}
+
+/// Whether a command has one of these short options, also in a bundle, or long ones.
+fn has_option(simple: &SimpleCommand, short: &[char], long: &[&str]) -> bool {
+    simple.words.iter().skip(1).any(|word| {
+        let start = word.known_start();
+        match start.strip_prefix("--") {
+            Some(_) => long.iter().any(|long| start.starts_with(long)),
+            None => start.starts_with('-') && start.contains(short),
+        }
+    })
 }
 
 /// `make -f-`, `make -f -` and `make --file=/dev/stdin`.
@@ -220,22 +247,32 @@ fn xargs(simple: &SimpleCommand) -> WrappedCommands {
             ..WrappedCommands::default()
         };
     }
-    // With `-I` the placeholder may be anything.
-    for (at, word) in simple.words.iter().enumerate() {
-        let Some(text) = word.plain() else { continue };
-        let placeholder = match text.as_str() {
-            "-I" | "-J" => simple.words.get(at + 1).and_then(ShellWord::plain),
-            "-i" | "--replace" => Some("{}".into()),
-            glued if glued.starts_with("-I") => Some(glued[2..].to_owned()),
-            _ => None,
-        };
-        if let Some(placeholder) = placeholder.filter(|placeholder| !placeholder.is_empty()) {
+    // The placeholder may be anything.
+    for (option, word) in simple.words.iter().enumerate().take(at).skip(1) {
+        let next = simple.words.get(option + 1).and_then(ShellWord::plain);
+        if let Some(placeholder) = word.plain().and_then(|text| placeholder(&text, next)) {
             replace(&mut inner.words, &placeholder);
         }
     }
     WrappedCommands {
         commands: vec![inner],
         ..WrappedCommands::default()
+    }
+}
+
+/// The placeholder that an option of `xargs` defines, in this word or the next.
+fn placeholder(option: &str, next: Option<String>) -> Option<String> {
+    let non_empty = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    if let Some(long) = option.strip_prefix("--") {
+        let (name, value) = long.split_once('=').unwrap_or((long, ""));
+        let is_replace = !name.is_empty() && "replace".starts_with(name);
+        return is_replace.then(|| non_empty(value).unwrap_or_else(|| "{}".into()));
+    }
+    let bundle = option.strip_prefix('-')?;
+    let (before, value) = bundle.split_once(['I', 'J', 'i'])?;
+    match bundle[before.len()..].starts_with('i') {
+        true => non_empty(value).or_else(|| Some("{}".into())),
+        false => non_empty(value).or(next),
     }
 }
 
@@ -439,6 +476,8 @@ fn finder(simple: &SimpleCommand, runs: &[&str], ends: &[&str]) -> WrappedComman
         }
         if !inner.words.is_empty() {
             wrapped.commands.push(inner);
+        } else if simple.open_ended {
+            wrapped.unclear.push(UnclearReason::Dynamic("find".into()));
         }
         at = end;
     }
@@ -511,10 +550,23 @@ fn rest(texts: &[Option<String>], at: usize) -> Option<String> {
     words.map(|words| words.join(" "))
 }
 
-/// Whether an interpreter only runs its input.
+/// Whether an interpreter runs its input, because it gets neither a script nor code.
 fn reads_input(simple: &SimpleCommand) -> bool {
-    simple.words.iter().skip(1).all(|word| {
-        word.plain()
-            .is_some_and(|text| text == "-" || text.starts_with("/dev/stdin"))
-    })
+    let texts: Vec<String> = simple.words.iter().skip(1).filter_map(ShellWord::plain).collect();
+    let is_input = |text: &str| text == "-" || text.starts_with("/dev/stdin") || text.starts_with("/dev/fd/");
+    let is_help = |text: &String| matches!(text.as_str(), "-V" | "-v" | "--version" | "-h" | "--help");
+    let has_code = has_option(
+        simple,
+        &['c', 'e', 'E', 'm', 'p'],
+        &["--eval", "--print", "--run", "--test", "--check"],
+    );
+    let scripts = operands(
+        simple,
+        &["-W", "-X", "-r", "--require", "--import", "--loader", "-I", "-C"],
+    );
+    !has_code
+        && !texts.iter().any(is_help)
+        && scripts
+            .iter()
+            .all(|script| script.plain().is_some_and(|text| is_input(&text)))
 }

@@ -400,21 +400,21 @@ fn check(lines: usize, seed: u64) {
             continue;
         }
         ran += 1;
-        let place = folder.path().join("work");
-        fs::create_dir(&place).expect("a working directory");
-        write_script(&place.join("canary"), &format!("#!/bin/sh\n: > '{}'\n", mark.display()));
+        let home = folder.path().join("work");
+        fs::create_dir(&home).expect("a working directory");
+        write_script(&home.join("canary"), &format!("#!/bin/sh\n: > '{}'\n", mark.display()));
         Command::new("timeout")
             .args(["-k", "1", "2", "bash", "--norc", "--noprofile", "-c", &line])
-            .current_dir(&place)
+            .current_dir(&home)
             .env_clear()
             .env("PATH", &bin)
-            .env("HOME", &place)
+            .env("HOME", &home)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
             .expect("bash");
-        fs::remove_dir_all(&place).expect("the working directory");
+        fs::remove_dir_all(&home).expect("the working directory");
         if fs::remove_file(&mark).is_ok() {
             let decisions = rules.each_ref().map(|(rules, level)| word(&run(rules, *level, &line)));
             wrong.push(format!("{decisions:?} {line:?}"));

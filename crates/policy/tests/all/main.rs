@@ -1,4 +1,4 @@
-//! Tests of what is allowed, needs approval and is denied.
+//! Decisions: allowed, needs approval, denied.
 
 #![allow(clippy::expect_used, reason = "a test may fail")]
 

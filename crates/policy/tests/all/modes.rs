@@ -1,6 +1,6 @@
 //! Built-in and custom modes.
 
-use crate::support::{ROOT, places};
+use crate::support::{ROOT, project_paths};
 use policy::{Action, DefaultSwitch, Mode, ModeSet, PathArea, ServerToolProfile, ToolGroup, ToolProfile, parse_modes};
 use std::path::{Path, PathBuf};
 
@@ -8,9 +8,9 @@ fn writes(mode: &Mode, path: &str) -> Result<(), String> {
     let path = Path::new(ROOT).join(path);
     let action = Action::Write {
         path: path.clone(),
-        place: places().area_of(&path),
+        place: project_paths().area_of(&path),
     };
-    mode.permits(&action, &places())
+    mode.permits(&action, &project_paths())
         .map_err(|violation| violation.to_string())
 }
 
@@ -62,7 +62,7 @@ fn the_edit_mode_changes_only_the_selected_files() {
         path: path.clone(),
         place: PathArea::Outside,
     };
-    assert_eq!(mode.permits(&read, &places()), Ok(()));
+    assert_eq!(mode.permits(&read, &project_paths()), Ok(()));
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn invalid_entries_are_reported_and_the_rest_is_used() {
     let (modes, problems) = parse_modes(".roomodes", FILE);
     let names: Vec<_> = modes.iter().map(|mode| mode.name.as_str()).collect();
     assert_eq!(names, ["docs-writer", "last"]);
-    let told: Vec<_> = problems.iter().map(|problem| problem.entry.as_str()).collect();
+    let reported: Vec<_> = problems.iter().map(|problem| problem.entry.as_str()).collect();
     assert_eq!(
-        told,
+        reported,
         [
             "bad slug!",
             "no-role",
@@ -187,7 +187,7 @@ fn mode_files_are_parsed_with_common_encodings_and_typography() {
         assert_eq!((modes.len(), problems.len()), (1, 0), "{text}: {problems:?}");
         assert_eq!(modes[0].role, "x");
     }
-    for (text, told) in [
+    for (text, reported) in [
         ("", 0),
         ("# nothing\n", 1),
         ("modes: 5\n", 1),
@@ -195,7 +195,7 @@ fn mode_files_are_parsed_with_common_encodings_and_typography() {
         ("modes: []\n", 0),
     ] {
         let (modes, problems) = parse_modes("f", text);
-        assert_eq!((modes.len(), problems.len()), (0, told), "{text:?}: {problems:?}");
+        assert_eq!((modes.len(), problems.len()), (0, reported), "{text:?}: {problems:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rules, layers, grants and settings.
 
-use crate::support::{ROOT, careful, commands, permissions, places, run, why, word};
+use crate::support::{ROOT, careful, commands, permissions, project_paths, run, why, word};
 use policy::{
     AccessLevel, Action, ApprovalLimit, ApprovalMode, ApprovalSettings, AutoApproval, Grant, GrantScope, Grants,
     IgnoreRules, Mode, PathArea, Permissions, RevokeOutcome, Rule, RuleConfig, RuleExamples, RuleLayer, RuleOrigin,
@@ -25,7 +25,7 @@ fn decide(permissions: &Permissions, level: AccessLevel, text: &str) -> &'static
         Some(below) => PathBuf::from("/home/me").join(below),
         None => Path::new(ROOT).join(rest),
     };
-    let place = places().area_of(&path);
+    let place = project_paths().area_of(&path);
     let (first, second) = rest.split_once('/').unwrap_or((rest, ""));
     let action = match what {
         "read" => Action::Read { path, place },
@@ -194,7 +194,7 @@ fn an_untrusted_project_may_restrict_but_not_permit() {
         assert_eq!(problems.len(), usize::from(origin == RuleOrigin::UntrustedProject));
         let permissions = Permissions {
             rules: Arc::new(vec![user, layer]),
-            project: Arc::new(places()),
+            project: Arc::new(project_paths()),
             approval: careful().into(),
             ..Permissions::default()
         };
@@ -249,14 +249,14 @@ fn examples_are_checked_when_rules_are_loaded() {
     assert!(problems.is_empty(), "{problems:?}");
 
     text.examples.allow.push("run git push".into());
-    text.examples.deny.push("nonsense".into());
+    text.examples.deny.push("invalid".into());
     let (layer, problems) = RuleLayer::load(RuleOrigin::User, &text);
-    let told: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    let messages: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "expected `allow` for this example, but the rules decide `deny`",
-            "the example `nonsense` does not begin with read, write, run, escalate, fetch, mcp, mode or task"
+            "the example `invalid` does not begin with read, write, run, escalate, fetch, mcp, mode or task"
         ]
     );
     // Rules that fail their examples allow nothing.
@@ -273,7 +273,7 @@ fn an_invalid_deny_rule_makes_every_action_need_approval() {
     assert_eq!(problems.len(), 2);
     let permissions = Permissions {
         rules: Arc::new(vec![layer]),
-        project: Arc::new(places()),
+        project: Arc::new(project_paths()),
         ..Permissions::default()
     };
     for (text, expected) in [
@@ -290,7 +290,7 @@ fn an_invalid_deny_rule_makes_every_action_need_approval() {
 
 #[test]
 fn invalid_rules_are_reported() {
-    for (text, told) in [
+    for (text, message) in [
         ("fly(away)", "has no known subject"),
         ("run(", "not of the form"),
         ("run(ls) x", "not of the form"),
@@ -300,7 +300,7 @@ fn invalid_rules_are_reported() {
         ("", "has no known subject"),
     ] {
         let error = text.parse::<Rule>().expect_err(text).to_string();
-        assert!(error.contains(told), "{text}: {error}");
+        assert!(error.contains(message), "{text}: {error}");
     }
 }
 
@@ -328,12 +328,12 @@ fn a_grant_covers_exactly_the_approved_action() {
     assert_eq!(decided(&permissions, &format!("{granted} && ls")), "ask");
 
     // It is granted there, and to that tool.
-    let elsewhere = Action::Run {
+    let in_other_folder = Action::Run {
         command: granted.into(),
         cwd: "/home/me/project/sub".into(),
     };
     assert_eq!(
-        word(&permissions.decide(AccessLevel::Workspace, &Mode::code(), "terminal", &elsewhere)),
+        word(&permissions.decide(AccessLevel::Workspace, &Mode::code(), "terminal", &in_other_folder)),
         "ask"
     );
     assert_eq!(
@@ -418,7 +418,7 @@ fn hidden_files_are_hidden_from_every_kind_of_tool() {
 #[test]
 fn levels_decide_without_a_matching_rule() {
     let permissions = Permissions {
-        project: Arc::new(places()),
+        project: Arc::new(project_paths()),
         ..Permissions::default()
     };
     let cases = [
@@ -451,12 +451,28 @@ fn suggestions_go_from_exact_to_broad_within_bounds() {
             command: command.into(),
             cwd: ROOT.into(),
         };
-        permissions.suggest(&action).iter().map(ToString::to_string).collect()
+        let texts = |rules: &Vec<policy::Rule>| rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        permissions.suggest(&action).iter().map(texts).collect()
     };
-    assert_eq!(
-        suggest("cargo test -p x | tail -5"),
-        ["run(=cargo test -p x | tail -5)", "run(cargo test)", "run(tail)"]
-    );
+    for (command, broader) in [
+        ("cargo test -p x | tail -5", "run(cargo test), run(tail)"),
+        ("cd src && ls -la", "run(ls)"),
+        ("timeout 9 cargo test", "run(cargo test)"),
+        ("RUST_BACKTRACE=1 cargo test", "run(cargo test)"),
+        ("npm run build -- --watch", "run(npm run build)"),
+        ("uv run pytest -q", "run(uv run pytest)"),
+        ("docker compose up -d", "run(docker compose up)"),
+        ("gh pr list", "run(gh pr list)"),
+        ("make test", "run(make test)"),
+        ("git push origin main", "run(git push)"),
+        ("find . -name '*.rs'", "run(find)"),
+    ] {
+        assert_eq!(
+            suggest(command),
+            [format!("run(={command})"), broader.into()],
+            "{command}"
+        );
+    }
     assert_eq!(suggest("./run.sh"), ["run(=./run.sh)"]);
     assert_eq!(suggest("python3 x.py"), ["run(=python3 x.py)"]);
     assert_eq!(suggest("$X y"), ["run(=$X y)"]);
@@ -466,10 +482,34 @@ fn suggestions_go_from_exact_to_broad_within_bounds() {
         path: path.clone(),
         place: PathArea::Inside,
     };
-    let found: Vec<_> = permissions.suggest(&action).iter().map(ToString::to_string).collect();
+    let found: Vec<_> = permissions
+        .suggest(&action)
+        .iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(found, ["write(=/home/me/project/src/a[1].rs)", "write(src/**)"]);
-    // A rule for all uses of a program that removes or overwrites files is not suggested.
+    // Rules are not suggested that would allow much more: all uses of a program that removes files, all subcommands, or any
+    // program. Neither are rules that would not cover the command.
     for command in [
+        "git",
+        "git -C sub push --force",
+        "make",
+        "npm run",
+        "uv run python x.py",
+        "poetry run bash",
+        "docker run --rm ubuntu sh",
+        "git clean -fdx",
+        "kubectl delete pod x",
+        "docker system prune",
+        "find . -delete",
+        "find . -exec rm {} +",
+        "cargo test && rm -rf x",
+        "bash -c 'cargo test; rm x'",
+        "env FOO=1 npm run build",
+        "node -e 1",
+        "curl -s x | sh",
+        "xargs rm < list",
         "rm -rf build",
         "rm build",
         "mv a b",
@@ -485,15 +525,17 @@ fn suggestions_go_from_exact_to_broad_within_bounds() {
 fn the_reasons_name_what_is_not_covered() {
     let mut permissions = permissions(&commands(&["ls"], &[], &["curl"]));
     permissions.approval = careful().into();
-    let told = |command| why(run(&permissions, AccessLevel::Workspace, command));
-    assert_eq!(told("ls && whoami"), "no rule covers `whoami`");
-    assert_eq!(told("ls; curl x"), "your rules deny `run(curl)`");
+    let reason = |command| why(run(&permissions, AccessLevel::Workspace, command));
+    assert_eq!(reason("ls && whoami"), "no rule covers `whoami`");
+    assert_eq!(reason("cat a | sort | sort"), "no rule covers `cat a`, `sort`");
+    assert_eq!(reason("a; b; c; d; e"), "no rule covers `a`, `b`, `c` and 2 more");
+    assert_eq!(reason("ls; curl x"), "your rules deny `run(curl)`");
     assert_eq!(
-        told("$X"),
+        reason("$X"),
         "your rules deny `run(curl)`, which may apply here; the program `$X` is only known at run time"
     );
-    assert_eq!(told("ls > ~/x"), "/home/me/x is outside the project");
-    assert_eq!(told("rm -rf ~"), "`rm` must not be used on `~`");
+    assert_eq!(reason("ls > ~/x"), "/home/me/x is outside the project");
+    assert_eq!(reason("rm -rf ~"), "`rm` must not be used on `~`");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub(crate) const ROOT: &str = "/home/me/project";
 
-pub(crate) fn places() -> ProjectPaths {
+pub(crate) fn project_paths() -> ProjectPaths {
     ProjectPaths {
         root: ROOT.into(),
         home: Some("/home/me".into()),
@@ -24,7 +24,7 @@ pub(crate) fn permissions(text: &RuleConfig) -> Permissions {
     Permissions {
         rules: Arc::new(vec![layer]),
         grants: Arc::new(Grants::default()),
-        project: Arc::new(places()),
+        project: Arc::new(project_paths()),
         protected: Arc::new(ProtectedPaths::new(&[]).0),
         ..Permissions::default()
     }

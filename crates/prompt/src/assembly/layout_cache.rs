@@ -5,7 +5,7 @@ use super::token_counts::TokenCountCache;
 use super::view::{elided_items, is_layout_boundary};
 use crate::budget::TokenBudget;
 use crate::panel::PanelTexts;
-use crate::text_calls::{CallProtocol, tool_catalogue, with_text_calls};
+use crate::text_calls::{CallProtocol, tool_catalogue, with_direct_calls, with_text_calls};
 use crate::tokens::{TokenizerFamily, message_tokens, tool_tokens};
 use model::{Message, Role, ToolSpec};
 use session::{Body, Item, ItemId, Time};
@@ -264,7 +264,7 @@ fn repeated_system_prompt(system: &[Arc<str>]) -> Arc<Item> {
 /// Encodes calls and results for the protocol.
 fn encode_calls(messages: Vec<Arc<Message>>, protocol: CallProtocol) -> Vec<Arc<Message>> {
     match protocol {
-        CallProtocol::Native => messages,
+        CallProtocol::Native => messages.into_iter().map(with_direct_calls).collect(),
         CallProtocol::Xml => messages.into_iter().map(with_text_calls).collect(),
     }
 }
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn settled_messages_are_shared_and_the_list_is_not_copied_once_the_last_request_is_gone() {
+    fn settled_messages_are_shared_and_the_list_is_not_copied_after_the_last_request_was_dropped() {
         let mut items = vec![item(Body::Prompt {
             message: Arc::new(Message::user("p")),
         })];

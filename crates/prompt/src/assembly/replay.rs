@@ -97,7 +97,7 @@ mod tests {
             (&[item(0), item(1), item(2)][..], BlobId("f".into()))
         );
         let texts = |references: &[MessageRef]| -> Option<Vec<String>> {
-            let made = |_: &BlobId| Some(Message::user("go on"));
+            let made = |_: &BlobId| Some(Message::user("continue"));
             Some(
                 replay_messages(references, &items, made)?
                     .iter()
@@ -107,7 +107,7 @@ mod tests {
         };
         assert_eq!(texts(&references).unwrap(), ["a", "b", "c"]);
         let (references, _) = request_layout(&records, records[0].id).unwrap();
-        assert_eq!(texts(&references).unwrap(), ["a", "go on"]);
+        assert_eq!(texts(&references).unwrap(), ["a", "continue"]);
         assert_eq!(
             request_layout(&records[1..], records[1].id),
             None,

@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn notices_reviews_and_empty_replies_are_hidden_and_a_final_reply_is_continued() {
-        let notice = item(Body::Notice { text: "told".into() });
+        let notice = item(Body::Notice { text: "notice".into() });
         let review = item(Body::Review {
             message: None,
             changes: Vec::new(),

@@ -91,7 +91,7 @@ fn lay_out(
             Some((found, mut members)) => {
                 members.push(item);
                 match item.id == found.last {
-                    true if members.first().is_some_and(|first| form.gone.contains(&first.id)) => {}
+                    true if members.first().is_some_and(|first| form.hidden.contains(&first.id)) => {}
                     true => out.push(history::history_panel(&members, &form.brief, found.number)),
                     false => chunk = Some((found, members)),
                 }
@@ -122,7 +122,7 @@ struct ElisionIndex {
     /// The chunks by their first item.
     chunks: HashMap<ItemId, ElidedChunk>,
     brief: HashSet<ItemId>,
-    gone: HashSet<ItemId>,
+    hidden: HashSet<ItemId>,
     cut: HashMap<ItemId, u64>,
 }
 
@@ -136,14 +136,14 @@ impl ElisionIndex {
                 .map(|((first, last), number)| (*first, ElidedChunk { last: *last, number }))
                 .collect(),
             brief: fold.brief.iter().copied().collect(),
-            gone: fold.hidden.iter().copied().collect(),
+            hidden: fold.hidden.iter().copied().collect(),
             cut: fold.truncated.iter().copied().collect(),
         }
     }
 
     /// Returns the item in its form; `None` if it is hidden.
     fn shown(&self, item: &Arc<Item>) -> Option<Arc<Item>> {
-        if self.gone.contains(&item.id) {
+        if self.hidden.contains(&item.id) {
             return None;
         }
         if self.brief.contains(&item.id) {

@@ -12,7 +12,7 @@ pub struct SizeRequest {
     /// Its maximum.
     pub limit: Option<u64>,
     /// The requested tokens.
-    pub wants: u64,
+    pub requested: u64,
 }
 
 /// Tokens reserved for a part.
@@ -29,13 +29,13 @@ pub enum Reservation {
 
 impl SizeRequest {
     /// Requests this many tokens, without priority.
-    pub fn of_size(wants: u64) -> Self {
+    pub fn of_size(requested: u64) -> Self {
         SizeRequest {
             grow: None,
             basis: 1,
             reserve: Reservation::None,
             limit: None,
-            wants,
+            requested,
         }
     }
 }
@@ -53,13 +53,13 @@ pub fn allocate(parts: &[SizeRequest], budget: u64) -> Vec<u64> {
             .filter(|part| rank(part.grow) < rank(group))
             .map(|part| match part.reserve {
                 Reservation::None => 0,
-                Reservation::Tokens(tokens) => tokens.min(part.wants),
-                Reservation::Part(of) => (left / of.max(1)).min(part.wants),
+                Reservation::Tokens(tokens) => tokens.min(part.requested),
+                Reservation::Part(of) => (left / of.max(1)).min(part.requested),
             })
             .sum();
-        let members: Vec<usize> = (0..parts.len()).filter(|place| parts[*place].grow == group).collect();
+        let members: Vec<usize> = (0..parts.len()).filter(|index| parts[*index].grow == group).collect();
         divide(parts, &members, left.saturating_sub(reserved), &mut given);
-        left -= members.iter().map(|place| given[*place]).sum::<u64>();
+        left -= members.iter().map(|index| given[*index]).sum::<u64>();
     }
     given
 }
@@ -71,24 +71,24 @@ fn rank(grow: Option<u32>) -> u64 {
 
 /// Divides tokens among parts of the same rank. Parts that need less leave the rest to the others.
 fn divide(parts: &[SizeRequest], members: &[usize], available: u64, given: &mut [u64]) {
-    let most = |place: usize| parts[place].limit.unwrap_or(u64::MAX).min(parts[place].wants);
+    let most = |index: usize| parts[index].limit.unwrap_or(u64::MAX).min(parts[index].requested);
     let mut open = members.to_vec();
     let mut available = available;
     loop {
-        let bases: u128 = open.iter().map(|place| u128::from(parts[*place].basis)).sum();
+        let bases: u128 = open.iter().map(|index| u128::from(parts[*index].basis)).sum();
         if bases == 0 {
             return;
         }
-        let share = |place: usize| (u128::from(available) * u128::from(parts[place].basis) / bases) as u64;
+        let share = |index: usize| (u128::from(available) * u128::from(parts[index].basis) / bases) as u64;
         let (satisfied, rest): (Vec<usize>, Vec<usize>) =
-            open.iter().partition(|place| most(**place) <= share(**place));
+            open.iter().partition(|index| most(**index) <= share(**index));
         if satisfied.is_empty() {
-            open.iter().for_each(|place| given[*place] = share(*place));
+            open.iter().for_each(|index| given[*index] = share(*index));
             return;
         }
-        for place in satisfied {
-            given[place] = most(place);
-            available -= given[place];
+        for index in satisfied {
+            given[index] = most(index);
+            available -= given[index];
         }
         open = rest;
     }

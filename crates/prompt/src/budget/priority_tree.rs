@@ -46,7 +46,7 @@ pub struct TextLeaf {
     /// Its tokens.
     pub tokens: u64,
     /// Its tokens if there is enough budget.
-    pub wants: u64,
+    pub requested: u64,
     /// Leaves of one group are removed together, such as a call and its result.
     pub keep_with: Option<usize>,
 }
@@ -69,20 +69,20 @@ impl PriorityNode {
             kind: NodeKind::Leaf(TextLeaf {
                 id,
                 tokens,
-                wants: tokens,
+                requested: tokens,
                 keep_with: None,
             }),
         }
     }
 
     /// A text that can use additional tokens.
-    pub fn expandable(priority: u32, id: usize, tokens: u64, wants: u64) -> Self {
+    pub fn expandable(priority: u32, id: usize, tokens: u64, requested: u64) -> Self {
         PriorityNode {
             priority,
             kind: NodeKind::Leaf(TextLeaf {
                 id,
                 tokens,
-                wants: wants.max(tokens),
+                requested: requested.max(tokens),
                 keep_with: None,
             }),
         }
@@ -95,7 +95,7 @@ impl PriorityNode {
             kind: NodeKind::Leaf(TextLeaf {
                 id,
                 tokens,
-                wants: tokens,
+                requested: tokens,
                 keep_with: Some(group),
             }),
         }
@@ -132,8 +132,8 @@ impl PriorityNode {
     /// Children with ascending priorities: three of them with priority 10 get 8, 9 and 10.
     pub fn ascending(priority: u32, parts: Vec<PriorityNode>) -> Self {
         let count = parts.len() as u32;
-        let ranked = parts.into_iter().zip(1..).map(|(part, place)| PriorityNode {
-            priority: (priority + place).saturating_sub(count),
+        let ranked = parts.into_iter().zip(1..).map(|(part, index)| PriorityNode {
+            priority: (priority + index).saturating_sub(count),
             ..part
         });
         Self::transparent(ranked.collect())
@@ -204,22 +204,22 @@ impl PriorityTree {
     /// Removes the least important parts until the rest fits the budget and all inner limits; returns the removed
     /// leaves.
     pub fn prune(&mut self, budget: u64) -> Result<Vec<usize>, BudgetExceeded> {
-        let mut gone = RemovedLeaves::default();
+        let mut removed = RemovedLeaves::default();
         let mut result = Ok(());
         // Inner limits first: what they remove need not be removed elsewhere.
         for part in &mut self.parts {
-            result = result.and(prune_inside(part, budget, &mut gone));
+            result = result.and(prune_inside(part, budget, &mut removed));
         }
-        self.sweep(&mut gone);
+        self.sweep(&mut removed);
         while self.tokens() > budget {
             let before = self.tokens();
-            if !remove_lowest(&mut self.parts, &mut gone) {
+            if !remove_lowest(&mut self.parts, &mut removed) {
                 let tokens = before;
                 return Err(BudgetExceeded { tokens, limit: budget });
             }
-            self.sweep(&mut gone);
+            self.sweep(&mut removed);
         }
-        result.map(|()| gone.ids)
+        result.map(|()| removed.ids)
     }
 
     /// Gives the remaining tokens to expandable leaves in sending order and returns their new sizes. Inner limits
@@ -233,9 +233,9 @@ impl PriorityTree {
     }
 
     /// Removes the other members of removed groups until nothing changes.
-    fn sweep(&mut self, gone: &mut RemovedLeaves) {
-        while std::mem::take(&mut gone.grown) {
-            remove_groups(&mut self.parts, gone);
+    fn sweep(&mut self, removed: &mut RemovedLeaves) {
+        while std::mem::take(&mut removed.grown) {
+            remove_groups(&mut self.parts, removed);
         }
     }
 }
@@ -265,8 +265,8 @@ fn grow(parts: &mut [PriorityNode], budget: u64, left: &mut u64, cached: &mut us
     for node in parts {
         let used = node.tokens();
         match &mut node.kind {
-            NodeKind::Leaf(leaf) if *cached == 0 && leaf.wants > leaf.tokens => {
-                let more = (leaf.wants - leaf.tokens).min(*left);
+            NodeKind::Leaf(leaf) if *cached == 0 && leaf.requested > leaf.tokens => {
+                let more = (leaf.requested - leaf.tokens).min(*left);
                 leaf.tokens += more;
                 *left -= more;
                 grown.push((leaf.id, leaf.tokens));
@@ -284,13 +284,13 @@ fn grow(parts: &mut [PriorityNode], budget: u64, left: &mut u64, cached: &mut us
     }
 }
 
-fn prune_inside(node: &mut PriorityNode, budget: u64, gone: &mut RemovedLeaves) -> Result<(), BudgetExceeded> {
+fn prune_inside(node: &mut PriorityNode, budget: u64, removed: &mut RemovedLeaves) -> Result<(), BudgetExceeded> {
     let NodeKind::Branch { parts, limit, .. } = &mut node.kind else {
         return Ok(());
     };
     let mut result = Ok(());
     for part in parts.iter_mut() {
-        result = result.and(prune_inside(part, budget, gone));
+        result = result.and(prune_inside(part, budget, removed));
     }
     // A limit above the whole budget has no effect.
     let Some(limit) = limit.filter(|limit| *limit <= budget) else {
@@ -301,21 +301,21 @@ fn prune_inside(node: &mut PriorityNode, budget: u64, gone: &mut RemovedLeaves) 
         if tokens <= limit {
             return result;
         }
-        if !remove_lowest(parts, gone) {
+        if !remove_lowest(parts, removed) {
             return Err(BudgetExceeded { tokens, limit });
         }
-        while std::mem::take(&mut gone.grown) {
-            remove_groups(parts, gone);
+        while std::mem::take(&mut removed.grown) {
+            remove_groups(parts, removed);
             // The caller removes members outside.
         }
-        gone.grown = !gone.groups.is_empty();
+        removed.grown = !removed.groups.is_empty();
     }
 }
 
 /// Removes the part with the lowest priority after the last breakpoint; `false` if there is none.
-fn remove_lowest(parts: &mut Vec<PriorityNode>, gone: &mut RemovedLeaves) -> bool {
+fn remove_lowest(parts: &mut Vec<PriorityNode>, removed: &mut RemovedLeaves) -> bool {
     let Some(path) = lowest(parts) else { return false };
-    remove_at(parts, &path, gone)
+    remove_at(parts, &path, removed)
 }
 
 /// The path to the lowest part, through transparent nodes.
@@ -326,8 +326,8 @@ fn lowest(parts: &[PriorityNode]) -> Option<Vec<usize>> {
 }
 
 fn find_lowest(parts: &[PriorityNode], path: &mut Vec<usize>, best: &mut Option<(u32, i64, Vec<usize>)>) {
-    for (place, node) in parts.iter().enumerate() {
-        path.push(place);
+    for (index, node) in parts.iter().enumerate() {
+        path.push(index);
         match &node.kind {
             NodeKind::Branch {
                 parts, passes: true, ..
@@ -349,43 +349,43 @@ fn find_lowest(parts: &[PriorityNode], path: &mut Vec<usize>, best: &mut Option<
 }
 
 /// Removes the node at a path: a leaf, a chunk or an empty node; otherwise its lowest child.
-fn remove_at(parts: &mut Vec<PriorityNode>, path: &[usize], gone: &mut RemovedLeaves) -> bool {
-    let Some((&place, rest)) = path.split_first() else {
+fn remove_at(parts: &mut Vec<PriorityNode>, path: &[usize], removed: &mut RemovedLeaves) -> bool {
+    let Some((&index, rest)) = path.split_first() else {
         return false;
     };
-    let Some(node) = parts.get_mut(place) else { return false };
+    let Some(node) = parts.get_mut(index) else { return false };
     let done = match &mut node.kind {
-        NodeKind::Branch { parts: inner, .. } if !rest.is_empty() => remove_at(inner, rest, gone),
+        NodeKind::Branch { parts: inner, .. } if !rest.is_empty() => remove_at(inner, rest, removed),
         NodeKind::Branch {
             parts: inner,
             whole: false,
             ..
-        } if !inner.is_empty() => remove_lowest(inner, gone),
+        } if !inner.is_empty() => remove_lowest(inner, removed),
         NodeKind::Leaf(_) | NodeKind::Branch { .. } | NodeKind::Breakpoint => {
-            gone.add(node);
-            parts.remove(place);
+            removed.add(node);
+            parts.remove(index);
             return true;
         }
     };
     // A branch without children is removed.
-    if parts.get(place).is_some_and(PriorityNode::is_empty) {
-        parts.remove(place);
+    if parts.get(index).is_some_and(PriorityNode::is_empty) {
+        parts.remove(index);
     }
     done
 }
 
-fn remove_groups(parts: &mut Vec<PriorityNode>, gone: &mut RemovedLeaves) {
+fn remove_groups(parts: &mut Vec<PriorityNode>, removed: &mut RemovedLeaves) {
     parts.retain_mut(|node| match &mut node.kind {
         NodeKind::Leaf(leaf) => {
-            let leaves = leaf.keep_with.is_some_and(|group| gone.groups.contains(&group));
+            let leaves = leaf.keep_with.is_some_and(|group| removed.groups.contains(&group));
             if leaves {
-                gone.ids.push(leaf.id);
+                removed.ids.push(leaf.id);
             }
             !leaves
         }
         NodeKind::Branch { parts, .. } => {
             let had_parts = !parts.is_empty();
-            remove_groups(parts, gone);
+            remove_groups(parts, removed);
             !(had_parts && parts.is_empty())
         }
         NodeKind::Breakpoint => true,

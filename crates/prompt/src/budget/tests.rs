@@ -87,10 +87,10 @@ fn cuts_are_at_character_boundaries() {
     assert_eq!(cut_middle("short", 5), "short");
 }
 
-fn flex(grow: Option<u32>, wants: u64) -> SizeRequest {
+fn flex(grow: Option<u32>, requested: u64) -> SizeRequest {
     SizeRequest {
         grow,
-        ..SizeRequest::of_size(wants)
+        ..SizeRequest::of_size(requested)
     }
 }
 

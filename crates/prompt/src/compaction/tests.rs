@@ -1,4 +1,4 @@
-//! Where a conversation is cut, and what replaces it.
+//! The position where a conversation is cut, and the text that replaces the first part.
 
 use super::*;
 use crate::visible_items;
@@ -127,7 +127,7 @@ fn the_last_round_is_kept_and_calls_stay_with_their_results() {
     assert!(text.contains("And now the lexer."), "{text}");
     assert!(
         text.contains("Use no unsafe code."),
-        "what was said long ago still counts: {text}"
+        "an early prompt is missing: {text}"
     );
 }
 
@@ -166,10 +166,10 @@ fn without_a_model_the_notes_list_the_steps_and_are_smaller() {
 #[test]
 fn if_the_steps_are_too_long_only_the_last_prompt_remains() {
     let mut items = conversation(3);
-    items.push(prompt(&format!("Now mend the lexer. {}", "ä".repeat(5_000))));
+    items.push(prompt(&format!("Now fix the lexer. {}", "ä".repeat(5_000))));
     let cut = CompactionCut::at(&items, KeepRecent::Nothing).unwrap();
     let message = cut.minimal_message();
-    assert!(message.text().contains("Now mend the lexer.") && message_bytes(&message) < 2_500);
+    assert!(message.text().contains("Now fix the lexer.") && message_bytes(&message) < 2_500);
 }
 
 #[test]

@@ -75,14 +75,14 @@ pub fn fit_to_budget(items: &[Arc<Item>], fixed: FixedContent, budget: TokenBudg
     }
     let seen = preview_elision(items, &fold);
     let dropped = |stays: Retained| {
-        drop_until_fits(&seen, stays, rest, results, |gone| {
+        drop_until_fits(&seen, stays, rest, results, |dropped_items| {
             let mut fold = fold.clone();
-            fold.hidden.extend(gone);
+            fold.hidden.extend(dropped_items);
             folded(&fold).saturating_sub(available)
         })
     };
-    if let Some(gone) = dropped(Retained::TurnAndRound) {
-        fold.hidden.extend(gone);
+    if let Some(dropped_items) = dropped(Retained::TurnAndRound) {
+        fold.hidden.extend(dropped_items);
         return Some(fold);
     }
     let mut last = fold.clone();
@@ -96,8 +96,8 @@ pub fn fit_to_budget(items: &[Arc<Item>], fixed: FixedContent, budget: TokenBudg
     if let Some(fold) = cut.or_else(|| cut_last_round(items, &last, results, full, folded)) {
         return Some(fold);
     }
-    if let Some(gone) = dropped(Retained::Turn) {
-        fold.hidden.extend(gone);
+    if let Some(dropped_items) = dropped(Retained::Turn) {
+        fold.hidden.extend(dropped_items);
         return Some(fold);
     }
     Some(keep_only_last(items, &seen, rest, results, folded))
@@ -143,11 +143,11 @@ fn cut_last_round(
     if results.is_empty() || spare < room.at_least {
         return None;
     }
-    let wants: Vec<SizeRequest> = results
+    let requested: Vec<SizeRequest> = results
         .iter()
         .map(|(_, size)| SizeRequest::of_size(size.tokens))
         .collect();
-    let given = allocate(&wants, spare);
+    let given = allocate(&requested, spare);
     let cuts = results
         .iter()
         .zip(given)
@@ -174,7 +174,7 @@ fn all_but_last_round(seen: &[Arc<Item>]) -> Vec<ItemId> {
     let dropped = seen
         .iter()
         .enumerate()
-        .filter(|(place, item)| *place < round && Some(*place) != turn && !matches!(item.body, Body::Summary { .. }));
+        .filter(|(index, item)| *index < round && Some(*index) != turn && !matches!(item.body, Body::Summary { .. }));
     dropped.map(|(_, item)| item.id).collect()
 }
 
@@ -190,9 +190,9 @@ fn drop_until_fits(
     over: impl Fn(&[ItemId]) -> u64,
 ) -> Option<Vec<ItemId>> {
     for _ in 0..TRIES {
-        let gone = items_to_drop(seen, stays, available, budget).ok()?;
-        match over(&gone) {
-            0 => return Some(gone),
+        let dropped_items = items_to_drop(seen, stays, available, budget).ok()?;
+        match over(&dropped_items) {
+            0 => return Some(dropped_items),
             over => available = available.checked_sub(over)?,
         }
     }
@@ -212,16 +212,16 @@ fn expand(items: &[Arc<Item>], fold: &HistoryElision, stale: usize, spare: u64, 
         .map(|item| (item.id, budget.item_size(item)))
         .collect();
     let short: Vec<&Arc<Item>> = items.iter().filter(|item| short.contains(&item.id)).collect();
-    let parts = short.iter().enumerate().rev().filter_map(|(place, item)| {
+    let parts = short.iter().enumerate().rev().filter_map(|(index, item)| {
         // Results in a history panel are one line anyway.
-        let wants = shown.get(&item.id)?.tokens;
+        let requested = shown.get(&item.id)?.tokens;
         let abbreviated = budget.item_tokens(&history::abbreviated(item));
-        Some(PriorityNode::expandable(0, place, abbreviated, wants))
+        Some(PriorityNode::expandable(0, index, abbreviated, requested))
     });
     let mut tree = PriorityTree { parts: parts.collect() };
     let grown: HashMap<usize, u64> = tree.grow(tree.tokens() + spare).into_iter().collect();
-    for (place, item) in short.iter().enumerate() {
-        match (grown.get(&place), shown.get(&item.id)) {
+    for (index, item) in short.iter().enumerate() {
+        match (grown.get(&index), shown.get(&item.id)) {
             (Some(now), Some(size)) if *now >= size.tokens => {}
             (Some(now), Some(size)) if *now >= WORTH => {
                 fold.truncated.push((item.id, size.bytes * now / size.tokens.max(1)));
@@ -254,7 +254,7 @@ fn abbreviate_results(items: &[Arc<Item>], extent: Abbreviated, fold: &mut Histo
         .extend(results.map(|item| item.id).filter(|id| !brief.contains(id)));
 }
 
-/// What must be kept.
+/// The items that must be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Retained {
     /// The last prompt, and the last calls with their results.
@@ -275,26 +275,26 @@ fn items_to_drop(
         .rposition(is_prompt)
         .or_else(|| seen.iter().position(|item| matches!(item.body, Body::Summary { .. })));
     let round = seen.iter().rposition(is_reply);
-    let stays = |place: usize| {
-        Some(place) == turn || (stays == Retained::TurnAndRound && round.is_some_and(|round| place >= round))
+    let stays = |index: usize| {
+        Some(index) == turn || (stays == Retained::TurnAndRound && round.is_some_and(|round| index >= round))
     };
     let fixed: u64 = (0..seen.len())
-        .filter(|place| stays(*place))
-        .map(|place| budget.item_tokens(&seen[place]))
+        .filter(|index| stays(*index))
+        .map(|index| budget.item_tokens(&seen[index]))
         .sum();
     let mut groups: HashMap<&str, usize> = HashMap::new();
     let mut turns: Vec<Vec<PriorityNode>> = vec![Vec::new()];
     let mut parts = Vec::new();
-    for (place, item) in seen.iter().enumerate() {
-        if stays(place) {
+    for (index, item) in seen.iter().enumerate() {
+        if stays(index) {
             // Its results stay with it.
             continue;
         }
         if is_prompt(item) {
             turns.push(Vec::new());
         }
-        let node = node(place, item, budget.item_tokens(item), &mut groups);
-        match (&item.body, turn.is_some_and(|turn| place > turn)) {
+        let node = node(index, item, budget.item_tokens(item), &mut groups);
+        match (&item.body, turn.is_some_and(|turn| index > turn)) {
             (Body::Summary { .. }, _) => parts.push(PriorityNode {
                 priority: SUMMARY,
                 ..node
@@ -314,17 +314,17 @@ fn items_to_drop(
     let turns = turns.map(|turn| PriorityNode::branch(0, turn)).collect();
     // Older rounds of the current turn are dropped first; the prompt is kept.
     let rounds = parts.len() as u32;
-    for (part, place) in parts.iter_mut().zip(1..) {
+    for (part, index) in parts.iter_mut().zip(1..) {
         if part.priority == ROUNDS {
-            part.priority = (ROUNDS + place).saturating_sub(rounds).min(QUERY);
+            part.priority = (ROUNDS + index).saturating_sub(rounds).min(QUERY);
         }
     }
     parts.insert(0, PriorityNode::ascending(HISTORY, turns));
-    let gone = PriorityTree { parts }.prune(available.checked_sub(fixed).ok_or(BudgetExceeded {
+    let dropped_items = PriorityTree { parts }.prune(available.checked_sub(fixed).ok_or(BudgetExceeded {
         tokens: fixed,
         limit: available,
     })?)?;
-    Ok(gone.into_iter().map(|place| seen[place].id).collect())
+    Ok(dropped_items.into_iter().map(|index| seen[index].id).collect())
 }
 
 fn is_prompt(item: &Arc<Item>) -> bool {
@@ -336,21 +336,21 @@ fn is_reply(item: &Arc<Item>) -> bool {
 }
 
 /// A call and its results are dropped together.
-fn node<'a>(place: usize, item: &'a Item, tokens: u64, groups: &mut HashMap<&'a str, usize>) -> PriorityNode {
+fn node<'a>(index: usize, item: &'a Item, tokens: u64, groups: &mut HashMap<&'a str, usize>) -> PriorityNode {
     match &item.body {
         Body::Reply { message, .. } => {
             let calls = message.parts.iter().filter_map(|part| match part {
                 Part::ToolCall { id, .. } => Some(id.as_str()),
                 Part::Text { .. } | Part::Thinking { .. } | Part::ToolResult { .. } | Part::Media(_) => None,
             });
-            groups.extend(calls.map(|call| (call, place)));
-            PriorityNode::grouped(0, place, tokens, place)
+            groups.extend(calls.map(|call| (call, index)));
+            PriorityNode::grouped(0, index, tokens, index)
         }
         Body::Result { call, .. } => match groups.get(call.as_str()) {
-            Some(group) => PriorityNode::grouped(0, place, tokens, *group),
-            None => PriorityNode::leaf(0, place, tokens),
+            Some(group) => PriorityNode::grouped(0, index, tokens, *group),
+            None => PriorityNode::leaf(0, index, tokens),
         },
-        _ => PriorityNode::leaf(0, place, tokens),
+        _ => PriorityNode::leaf(0, index, tokens),
     }
 }
 
@@ -366,19 +366,19 @@ fn keep_only_last(
         seen.iter()
             .rposition(|item| matches!(item.body, Body::Notification { .. } | Body::Summary { .. }))
     });
-    let stays: Vec<&Arc<Item>> = last.iter().map(|place| &seen[*place]).collect();
-    let gone = items
+    let stays: Vec<&Arc<Item>> = last.iter().map(|index| &seen[*index]).collect();
+    let dropped_items = items
         .iter()
         .filter(|item| !stays.iter().any(|stays| stays.id == item.id));
     let mut fold = HistoryElision {
-        hidden: gone.map(|item| item.id).collect(),
+        hidden: dropped_items.map(|item| item.id).collect(),
         ..HistoryElision::default()
     };
-    let wants: Vec<SizeRequest> = stays
+    let requested: Vec<SizeRequest> = stays
         .iter()
         .map(|item| SizeRequest::of_size(budget.item_tokens(item)))
         .collect();
-    let rooms = allocate(&wants, available);
+    let rooms = allocate(&requested, available);
     let mut bytes: Vec<(ItemId, u64)> = stays
         .iter()
         .zip(rooms)

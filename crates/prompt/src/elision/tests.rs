@@ -88,8 +88,8 @@ fn turns(count: usize, tokens: usize) -> Vec<Arc<Item>> {
 /// Number of messages in each chunk that can be detached.
 fn chunks(items: &[Arc<Item>]) -> Vec<usize> {
     let fold = plan_elision(items, TokenizerFamily::O200k);
-    let place = |id: ItemId| items.iter().position(|item| item.id == id).unwrap();
-    let length = |(first, last): &(ItemId, ItemId)| place(*last) - place(*first) + 1;
+    let position = |id: ItemId| items.iter().position(|item| item.id == id).unwrap();
+    let length = |(first, last): &(ItemId, ItemId)| position(*last) - position(*first) + 1;
     fold.history.iter().map(length).collect()
 }
 
@@ -191,7 +191,7 @@ fn a_stale_read_becomes_one_line_and_its_call_stays() {
     items.extend(call("read_file", "a.rs", &text, &[]));
     let seen = preview_elision(&items, &plan_elision(&items, TokenizerFamily::O200k));
     assert_eq!(seen.len(), 5);
-    let text = |place: usize| format!("{:?}", seen[place].messages()[0].parts);
+    let text = |index: usize| format!("{:?}", seen[index].messages()[0].parts);
     assert!(text(2).contains("read again or changed later"), "{}", text(2));
     assert!(text(4).contains("a line"), "{}", text(4));
 }

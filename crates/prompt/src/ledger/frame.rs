@@ -66,16 +66,16 @@ impl FrameSections {
             });
         };
         push("tools".into(), tools, None);
-        for (place, section) in request.system.iter().enumerate() {
+        for (index, section) in request.system.iter().enumerate() {
             let same = before
-                .and_then(|frame| frame.parts.get(place + 1))
+                .and_then(|frame| frame.parts.get(index + 1))
                 .filter(|part| part.text.as_ref().is_some_and(|text| Arc::ptr_eq(text, section)));
             let (name, size) = match same {
                 Some(part) => (part.name.clone(), (part.bytes, part.weight, part.hash)),
                 None => {
                     let hash = fnv1a(FNV_OFFSET, section.as_bytes());
                     let size = (section.len() as u64, weigh.text(section), hash);
-                    (format!("system/{}", section_name(section, place)), size)
+                    (format!("system/{}", section_name(section, index)), size)
                 }
             };
             push(name, size, Some(Arc::clone(section)));
@@ -171,7 +171,7 @@ fn tools_changed(before: &[ToolSpec], now: &[ToolSpec]) -> String {
 }
 
 /// Name of a section of the system prompt: its first heading.
-fn section_name(section: &str, place: usize) -> String {
+fn section_name(section: &str, index: usize) -> String {
     let first = section.trim_start().lines().next().unwrap_or_default();
     match first.strip_prefix('#') {
         Some(heading) => {
@@ -183,8 +183,8 @@ fn section_name(section: &str, place: usize) -> String {
             }
             short.join(" ")
         }
-        None if place == 0 => "identity".into(),
-        None => format!("part_{}", place + 1),
+        None if index == 0 => "identity".into(),
+        None => format!("part_{}", index + 1),
     }
 }
 

@@ -136,18 +136,18 @@ impl PrefixIndex {
             Breakpoint::System(section) => (section + 2, 0),
             Breakpoint::Message(message) => (frame.parts.len(), message + 1),
         };
-        for place in (0..upto.1.min(lines.len())).rev() {
+        for index in (0..upto.1.min(lines.len())).rev() {
             if blocks >= lookback {
                 return self.longest(near);
             }
-            near.push(line_end(frame, lines, place));
-            blocks += lines[place].message.parts.len();
+            near.push(line_end(frame, lines, index));
+            blocks += lines[index].message.parts.len();
         }
-        for place in (0..upto.0.min(frame.parts.len())).rev() {
+        for index in (0..upto.0.min(frame.parts.len())).rev() {
             if blocks >= lookback {
                 break;
             }
-            near.push(frame_end(frame, place));
+            near.push(frame_end(frame, index));
             blocks += 1;
         }
         self.longest(near)
@@ -203,19 +203,19 @@ impl PrefixIndex {
     /// Every prefix is cached. The whole request was counted; its parts are estimates.
     fn learn_prefix(&mut self, frame: &FrameSections, lines: &[LedgerMessage], report: &RequestReport<'_>) {
         let mut tokens = 0;
-        for place in 0..frame.parts.len() {
-            tokens += frame.parts[place].tokens;
-            let bytes = report.sent.and_then(|sent| frame_bytes(frame, place, sent));
+        for index in 0..frame.parts.len() {
+            tokens += frame.parts[index].tokens;
+            let bytes = report.sent.and_then(|sent| frame_bytes(frame, index, sent));
             self.note(
-                frame_end(frame, place).chain,
+                frame_end(frame, index).chain,
                 CachedPrefix::estimated(tokens, bytes, report.at),
             );
         }
         // Earlier prefixes are known already, unless the conversation changed.
-        for place in (0..lines.len()).rev() {
-            let bytes = report.sent.and_then(|sent| sent.through_message(place));
-            let chain = lines[place].chain;
-            if place + 1 == lines.len() {
+        for index in (0..lines.len()).rev() {
+            let bytes = report.sent.and_then(|sent| sent.through_message(index));
+            let chain = lines[index].chain;
+            if index + 1 == lines.len() {
                 self.note(
                     chain,
                     CachedPrefix::counted(report.usage.prompt_tokens(), bytes, report.at),
@@ -223,7 +223,7 @@ impl PrefixIndex {
                 continue;
             }
             let is_known = self.prefixes.contains_key(&chain);
-            self.note(chain, CachedPrefix::estimated(lines[place].upto, bytes, report.at));
+            self.note(chain, CachedPrefix::estimated(lines[index].upto, bytes, report.at));
             if is_known {
                 break;
             }
@@ -331,9 +331,9 @@ fn marked(
 }
 
 /// Size of everything up to a frame section: known only at the end of the tools and of the frame.
-fn frame_bytes(frame: &FrameSections, place: usize, sent: &PromptSize) -> Option<u64> {
-    match place {
-        _ if place + 1 == frame.parts.len() => Some(sent.prefix()),
+fn frame_bytes(frame: &FrameSections, index: usize, sent: &PromptSize) -> Option<u64> {
+    match index {
+        _ if index + 1 == frame.parts.len() => Some(sent.prefix()),
         0 => Some(sent.tools),
         _ => None,
     }
@@ -341,23 +341,23 @@ fn frame_bytes(frame: &FrameSections, place: usize, sent: &PromptSize) -> Option
 
 /// All prefix ends, last first.
 fn ends<'a>(frame: &'a FrameSections, lines: &'a [LedgerMessage]) -> impl Iterator<Item = PrefixEnd> + 'a {
-    let lines = (0..lines.len()).rev().map(|place| line_end(frame, lines, place));
-    lines.chain((0..frame.parts.len()).rev().map(|place| frame_end(frame, place)))
+    let lines = (0..lines.len()).rev().map(|index| line_end(frame, lines, index));
+    lines.chain((0..frame.parts.len()).rev().map(|index| frame_end(frame, index)))
 }
 
-fn frame_end(frame: &FrameSections, place: usize) -> PrefixEnd {
+fn frame_end(frame: &FrameSections, index: usize) -> PrefixEnd {
     PrefixEnd {
-        frame: place + 1,
+        frame: index + 1,
         lines: 0,
-        chain: frame.parts[place].chain,
+        chain: frame.parts[index].chain,
     }
 }
 
-fn line_end(frame: &FrameSections, lines: &[LedgerMessage], place: usize) -> PrefixEnd {
+fn line_end(frame: &FrameSections, lines: &[LedgerMessage], index: usize) -> PrefixEnd {
     PrefixEnd {
         frame: frame.parts.len(),
-        lines: place + 1,
-        chain: lines[place].chain,
+        lines: index + 1,
+        chain: lines[index].chain,
     }
 }
 

@@ -413,9 +413,9 @@ fn separately_rounded_counts_are_estimates() {
     let off = |(expected, read, _): &(u64, u64, CountBasis)| expected.abs_diff(*read);
     assert!(seen.iter().all(|seen| off(seen) <= 1), "{seen:?}");
     let first = seen.iter().position(|seen| off(seen) > 0).unwrap();
-    for (place, (_, _, certainty)) in seen.iter().enumerate() {
+    for (index, (_, _, certainty)) in seen.iter().enumerate() {
         let is_estimate = *certainty == CountBasis::Estimated;
-        assert_eq!(is_estimate, place > first, "request {place}: {seen:?}");
+        assert_eq!(is_estimate, index > first, "request {index}: {seen:?}");
     }
 }
 
@@ -456,7 +456,7 @@ fn token_counts_of_a_provider_override_byte_estimates() {
 }
 
 #[test]
-fn after_a_summary_the_cached_frame_is_exact_once_it_was_read_alone() {
+fn after_a_summary_the_cached_frame_size_is_exact_when_only_the_frame_was_read() {
     let mut world = World::new(Wire::AnthropicMessages);
     world.request.system[0] = "You are hew. ".repeat(200).into();
     // Another session has just sent the same tools and system prompt; they have a few tokens more than estimated.

@@ -104,23 +104,23 @@ fn bodies(
     family: TokenizerFamily,
     budget: Option<TokenBudget>,
 ) -> Vec<String> {
-    let wants: Vec<SizeRequest> = updates
+    let requested: Vec<SizeRequest> = updates
         .iter()
         .map(|update| SizeRequest {
             limit: Some(PAGE),
             ..SizeRequest::of_size(update.text.as_deref().map_or(0, |text| family.estimate(text)))
         })
         .collect();
-    let rooms = allocate(&wants, budget.map_or(UNKNOWN, TokenBudget::panels));
+    let rooms = allocate(&requested, budget.map_or(UNKNOWN, TokenBudget::panels));
     let shown = updates
         .iter()
-        .zip(wants.iter().zip(rooms))
+        .zip(requested.iter().zip(rooms))
         .map(|(update, (flex, room))| {
             let body = match &update.text {
                 None => texts.gone.clone(),
-                Some(text) if flex.wants > room => {
+                Some(text) if flex.requested > room => {
                     // Cut proportionally, so that dense texts are cut to fewer bytes.
-                    let bytes = text.len() as u64 * room / flex.wants.max(1);
+                    let bytes = text.len() as u64 * room / flex.requested.max(1);
                     cut_middle(text.trim_end(), bytes as usize)
                 }
                 Some(text) => text.trim_end().to_owned(),
@@ -155,13 +155,13 @@ fn as_calls(
     extent: PanelExtent,
     at: Time,
 ) -> Vec<Message> {
-    let id = |place: usize| CallId::from(format!("{CALL}{:x}_{place}", at.0));
+    let id = |index: usize| CallId::from(format!("{CALL}{:x}_{index}", at.0));
     let mut messages = Vec::with_capacity(updates.len() + 3);
     if extent == PanelExtent::All {
         messages.push(Message::user(texts.header.clone()));
     }
-    let calls = updates.iter().enumerate().map(|(place, update)| Part::ToolCall {
-        id: id(place),
+    let calls = updates.iter().enumerate().map(|(index, update)| Part::ToolCall {
+        id: id(index),
         name: texts.tool.clone(),
         input: json!({"open": [update.name]}),
         malformed: None,
@@ -171,10 +171,10 @@ fn as_calls(
         role: Role::Assistant,
         parts: calls.collect(),
     });
-    let results = bodies.into_iter().enumerate().map(|(place, body)| Message {
+    let results = bodies.into_iter().enumerate().map(|(index, body)| Message {
         role: Role::User,
         parts: vec![Part::ToolResult {
-            id: id(place),
+            id: id(index),
             name: texts.tool.clone(),
             content: vec![Block::text(body)],
             outcome: ToolOutcome::Ok,

@@ -101,6 +101,8 @@ fn variables(facts: &PromptEnvironment, input: &SystemPromptInput<'_>, family: O
         names.join(", ")
     });
     let patterns = mode.files.iter().filter(|rule| rule.group == ToolGroup::Edit);
+    let rules = facts.rules.iter().chain(&facts.mode_rules);
+    let rules_limit = quote::rules_file_limit(rules, input.model.limits.window);
     json!({
         "model": input.model.name(),
         "family": family.map(|family| &family.name),
@@ -118,8 +120,8 @@ fn variables(facts: &PromptEnvironment, input: &SystemPromptInput<'_>, family: O
         "language": facts.language,
         "branch": facts.branch,
         "date": facts.date,
-        "quoted": quote::quote_rules(&facts.rules),
-        "quoted_mode": quote::quote_rules(&facts.mode_rules),
+        "quoted": quote::quote_rules(&facts.rules, rules_limit),
+        "quoted_mode": quote::quote_rules(&facts.mode_rules, rules_limit),
         "mode": mode.name,
         "role": quote::bounded_mode_text(&mode.role),
         "mode_instructions": quote::bounded_mode_text(&mode.instructions),

@@ -7,14 +7,30 @@ pub const MAX_RULES_FILE_BYTES: usize = 32 * 1024;
 /// Maximum bytes of a mode's text. A cut is noted.
 const MODE_BYTES: usize = 16 * 1024;
 
+/// The maximum bytes of each rules file: together they take at most a quarter of the window, with about four bytes per
+/// token. Short files leave their share to the others.
+pub(super) fn rules_file_limit<'r>(rules: impl Iterator<Item = &'r RulesFile>, window: u64) -> usize {
+    let mut sizes: Vec<usize> = rules.map(|file| file.text.len()).collect();
+    sizes.sort_unstable();
+    let mut left = usize::try_from(window).unwrap_or(usize::MAX);
+    for (at, size) in sizes.iter().enumerate() {
+        let share = left / (sizes.len() - at);
+        if window > 0 && *size > share {
+            return share.min(MAX_RULES_FILE_BYTES);
+        }
+        left = left.saturating_sub(*size);
+    }
+    MAX_RULES_FILE_BYTES
+}
+
 /// Quotes rules files, each in tags with its path.
-pub(crate) fn quote_rules(rules: &[RulesFile]) -> String {
+pub(crate) fn quote_rules(rules: &[RulesFile], limit: usize) -> String {
     let mut text = String::new();
     for file in rules {
         if !text.is_empty() {
             text.push_str("\n\n");
         }
-        let (kept, cut) = truncate_lines(&file.text, MAX_RULES_FILE_BYTES);
+        let (kept, cut) = truncate_lines(&file.text, limit);
         text.push_str(&format!(
             "<rules path=\"{}\">\n{}\n</rules>",
             file.path.display(),

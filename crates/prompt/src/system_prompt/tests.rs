@@ -54,7 +54,7 @@ fn tools(names: &[&str]) -> Vec<ToolSpec> {
 const USUAL: [&str; 6] = ["edit_file", "find_path", "grep", "read_file", "terminal", "write_file"];
 
 /// A prompt and its variable inputs.
-struct Story {
+struct PromptCase {
     facts: PromptEnvironment,
     mode: Mode,
     model: Info,
@@ -63,12 +63,12 @@ struct Story {
     overrides: TemplateOverrides,
 }
 
-impl Default for Story {
+impl Default for PromptCase {
     fn default() -> Self {
-        Story {
+        PromptCase {
             facts: facts(),
             mode: Mode::code(),
-            model: info("house-model"),
+            model: info("test-model"),
             listed: tools(&USUAL),
             further: vec!["switch_mode"],
             overrides: TemplateOverrides::default(),
@@ -76,7 +76,7 @@ impl Default for Story {
     }
 }
 
-impl Story {
+impl PromptCase {
     fn render(&self) -> SystemPrompt {
         let input = SystemPromptInput {
             mode: &self.mode,
@@ -95,7 +95,7 @@ impl Story {
         self.render().parts.into_iter().map(|(name, _)| name).collect()
     }
 
-    fn says(&self, words: &str) -> bool {
+    fn contains(&self, words: &str) -> bool {
         self.text().contains(words)
     }
 
@@ -111,7 +111,7 @@ impl Story {
 
 /// The names of all conditions.
 pub(super) fn conditions() -> Vec<&'static str> {
-    let Story { mode, model, .. } = Story::default();
+    let PromptCase { mode, model, .. } = PromptCase::default();
     let input = SystemPromptInput {
         mode: &mode,
         model: &model,
@@ -123,7 +123,7 @@ pub(super) fn conditions() -> Vec<&'static str> {
 
 #[test]
 fn the_whole_prompt_for_the_default_case() {
-    insta::assert_snapshot!(Story::default().text());
+    insta::assert_snapshot!(PromptCase::default().text());
 }
 
 #[test]
@@ -131,14 +131,14 @@ fn the_whole_prompt_for_an_open_model_without_native_tools() {
     let mut model = info("qwen3:8b");
     model.features.tools = false;
     insta::assert_snapshot!(
-        Story {
+        PromptCase {
             model,
             mode: Mode::ask(),
             facts: PromptEnvironment {
                 rules: Vec::new(),
                 ..facts()
             },
-            ..Story::default()
+            ..PromptCase::default()
         }
         .text()
     );
@@ -146,7 +146,7 @@ fn the_whole_prompt_for_an_open_model_without_native_tools() {
 
 #[test]
 fn the_prompt_goes_from_stable_to_volatile_and_is_the_same_each_time() {
-    let blocks = Story::default().render().blocks;
+    let blocks = PromptCase::default().render().blocks;
     assert_eq!(blocks.len(), 4);
     assert!(blocks[0].starts_with("You are hew"));
     assert!(
@@ -157,14 +157,14 @@ fn the_prompt_goes_from_stable_to_volatile_and_is_the_same_each_time() {
     assert!(blocks[2].contains("/home/me/project") && blocks[2].contains("2026-11-16"));
     assert!(blocks[3].starts_with("# Mode: code\nYou are"), "{}", blocks[3]);
     assert!(blocks[3].ends_with("- release: To make a release."), "{}", blocks[3]);
-    assert_eq!(Story::default().render().blocks, blocks);
+    assert_eq!(PromptCase::default().render().blocks, blocks);
 }
 
 #[test]
 fn a_mode_names_missing_groups_and_changes_only_its_block() {
     let further = vec!["browser_action", "codebase_search"];
     let of = |mode: Mode| {
-        let story = Story {
+        let case = PromptCase {
             mode,
             further: further.clone(),
             facts: PromptEnvironment {
@@ -172,9 +172,9 @@ fn a_mode_names_missing_groups_and_changes_only_its_block() {
                 servers: vec!["tracker".into()],
                 ..facts()
             },
-            ..Story::default()
+            ..PromptCase::default()
         };
-        story.render().blocks
+        case.render().blocks
     };
     let code = of(Mode::code());
     for (mode, end) in [
@@ -200,100 +200,125 @@ fn a_long_rules_file_is_cut_at_a_line_with_a_note() {
         path: "R".into(),
         text: "ä rule\n".repeat(10_000),
     }];
-    let story = Story {
+    let case = PromptCase {
         facts: PromptEnvironment { rules, ..facts() },
-        ..Story::default()
+        ..PromptCase::default()
     };
-    let block = &story.render().blocks[1];
+    let block = &case.render().blocks[1];
     assert!(block.len() < MAX_RULES_FILE_BYTES + 400);
     assert!(block.contains("bytes of this file are omitted"));
 }
 
 #[test]
+fn rules_files_take_at_most_a_quarter_of_the_window() {
+    let file = |bytes: usize| RulesFile {
+        path: "R".into(),
+        text: "rule of 16 bytes\n".repeat(bytes / 17),
+    };
+    for (window, sizes, most) in [
+        (0, vec![60_000, 60_000], 70_000),
+        (8_192, vec![60_000], 8_192),
+        (8_192, vec![1_000, 60_000, 60_000], 8_192),
+        (8_192, vec![1_000, 2_000], 3_000),
+        (200_000, vec![20_000, 60_000], 60_000),
+    ] {
+        let mut case = PromptCase::default();
+        case.model.limits.window = window;
+        case.facts.rules = sizes.iter().map(|bytes| file(*bytes)).collect();
+        let sent = case.render().blocks[1].matches("rule of 16 bytes").count() * 17;
+        let total: usize = sizes.iter().map(|bytes| (*bytes).min(MAX_RULES_FILE_BYTES)).sum();
+        assert!(
+            sent <= most && sent * 10 >= total.min(most) * 9,
+            "{window} {sizes:?}: {sent}"
+        );
+    }
+}
+
+#[test]
 fn codebase_search_is_mentioned_only_if_the_index_is_available() {
-    let mut story = Story::default();
-    assert!(!story.says("codebase_search"));
-    story.further = vec!["codebase_search"];
-    assert!(!story.says("codebase_search"));
-    story.listed.extend(tools(&["codebase_search"]));
-    assert!(story.says("codebase_search"));
-    story.mode = Mode::orchestrator();
-    assert!(!story.says("codebase_search"));
+    let mut case = PromptCase::default();
+    assert!(!case.contains("codebase_search"));
+    case.further = vec!["codebase_search"];
+    assert!(!case.contains("codebase_search"));
+    case.listed.extend(tools(&["codebase_search"]));
+    assert!(case.contains("codebase_search"));
+    case.mode = Mode::orchestrator();
+    assert!(!case.contains("codebase_search"));
 }
 
 #[test]
 fn the_browser_is_mentioned_only_with_an_image_model_and_a_mode_that_has_it() {
-    let with_browser = || Story {
+    let with_browser = || PromptCase {
         further: vec!["browser_action"],
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(with_browser().says("browser_action"));
-    assert!(!Story::default().says("browser_action"));
+    assert!(with_browser().contains("browser_action"));
+    assert!(!PromptCase::default().contains("browser_action"));
     let mut blind = with_browser();
     blind.model.features.images = false;
-    assert!(!blind.says("browser_action"));
+    assert!(!blind.contains("browser_action"));
     let mut narrow = with_browser();
     narrow.mode = Mode::edit(vec!["a".into()]);
-    assert!(!narrow.says("browser_action"));
+    assert!(!narrow.contains("browser_action"));
 }
 
 #[test]
 fn edits_are_mentioned_only_with_an_edit_tool() {
-    assert!(Story::default().says("Read a file before you edit it"));
-    let story = Story {
+    assert!(PromptCase::default().contains("Read a file before you edit it"));
+    let case = PromptCase {
         listed: tools(&["read_file", "grep"]),
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(!story.says("before you edit") && !story.says("# Checking") && !story.says("# Debugging"));
+    assert!(!case.contains("before you edit") && !case.contains("# Checking") && !case.contains("# Debugging"));
 }
 
 #[test]
 fn mcp_servers_are_listed_only_if_the_mode_has_them() {
-    let connected = || Story {
+    let connected = || PromptCase {
         facts: PromptEnvironment {
             servers: vec!["docs".into(), "tracker".into()],
             ..facts()
         },
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(connected().says("additional tools: docs, tracker."));
-    assert!(!Story::default().says("additional tools"));
+    assert!(connected().contains("additional tools: docs, tracker."));
+    assert!(!PromptCase::default().contains("additional tools"));
     let mut narrow = connected();
     narrow.mode = Mode::edit(vec!["a".into()]);
-    assert!(!narrow.says("additional tools"));
+    assert!(!narrow.contains("additional tools"));
 }
 
 #[test]
 fn the_protocol_changes_only_the_explanation_of_calls() {
-    let mut story = Story::default();
-    let native = story.sections();
-    story.model.features.tools = false;
-    let xml = story.sections();
+    let mut case = PromptCase::default();
+    let native = case.sections();
+    case.model.features.tools = false;
+    let xml = case.sections();
     assert_eq!(
         xml.iter().filter(|name| *name != "tool-protocol").collect::<Vec<_>>(),
         native.iter().collect::<Vec<_>>()
     );
-    assert!(story.says("<read_file>\n<path>src/main.rs</path>\n</read_file>"));
+    assert!(case.contains("<read_file>\n<path>src/main.rs</path>\n</read_file>"));
 }
 
 #[test]
 fn modes_are_listed_only_if_one_can_be_selected() {
-    assert!(Story::default().says("Modes for `switch_mode`:\n- release"));
-    let both = Story {
+    assert!(PromptCase::default().contains("Modes for `switch_mode`:\n- release"));
+    let both = PromptCase {
         further: vec!["new_task", "switch_mode"],
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(both.says("Modes for `switch_mode` and `new_task`:\n- release"));
-    let subtasks = Story {
+    assert!(both.contains("Modes for `switch_mode` and `new_task`:\n- release"));
+    let subtasks = PromptCase {
         further: vec!["new_task"],
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(subtasks.says("Modes for `new_task`:\n- release"));
-    let none = Story {
+    assert!(subtasks.contains("Modes for `new_task`:\n- release"));
+    let none = PromptCase {
         further: Vec::new(),
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(!none.says("Modes for"));
+    assert!(!none.contains("Modes for"));
     for mode in [
         Mode::edit(vec!["a".into()]),
         Mode {
@@ -301,28 +326,28 @@ fn modes_are_listed_only_if_one_can_be_selected() {
             ..Mode::code()
         },
     ] {
-        let story = Story {
+        let case = PromptCase {
             mode,
-            ..Story::default()
+            ..PromptCase::default()
         };
-        assert!(!story.says("Modes for"));
+        assert!(!case.contains("Modes for"));
     }
 }
 
 #[test]
 fn grep_is_recommended_only_if_available_and_missing_tools_are_stated() {
-    assert!(Story::default().says("Search with `grep` and `find_path`"));
-    let no_grep = Story {
+    assert!(PromptCase::default().contains("Search with `grep` and `find_path`"));
+    let no_grep = PromptCase {
         listed: tools(&["read_file", "terminal"]),
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(!no_grep.says("`grep`") && no_grep.says("# Searching and reading"));
-    let none = Story {
+    assert!(!no_grep.contains("`grep`") && no_grep.contains("# Searching and reading"));
+    let none = PromptCase {
         listed: Vec::new(),
-        ..Story::default()
+        ..PromptCase::default()
     };
-    assert!(none.says("This session has no tools"));
-    assert!(!none.says("# How to work") && !none.says("# Searching") && !none.says("# Calling tools"));
+    assert!(none.contains("This session has no tools"));
+    assert!(!none.contains("# How to work") && !none.contains("# Searching") && !none.contains("# Calling tools"));
 }
 
 #[test]
@@ -333,55 +358,55 @@ fn each_family_gets_its_variant_and_others_the_default() {
         ("gemini-3-pro", "without line numbers"),
         ("qwen3-coder:30b", "Work step by step"),
     ] {
-        let story = Story {
+        let case = PromptCase {
             model: info(model),
-            ..Story::default()
+            ..PromptCase::default()
         };
-        assert!(story.says(words), "{model}");
-        assert!(!Story::default().says(words), "{model}");
+        assert!(case.contains(words), "{model}");
+        assert!(!PromptCase::default().contains(words), "{model}");
     }
 }
 
 #[test]
 fn a_user_template_replaces_or_wraps_the_built_in_one() {
-    let replaced = Story::default().with_template("objective", "# Aim\nFinish, {{mode}}.");
-    assert!(replaced.says("# Aim\nFinish, code.") && !replaced.says("# Objective"));
-    let extended = Story::default().with_template("rules", "{{> original}}\n- No emoji for {{model}}.");
+    let replaced = PromptCase::default().with_template("objective", "# Aim\nFinish, {{mode}}.");
+    assert!(replaced.contains("# Aim\nFinish, code.") && !replaced.contains("# Objective"));
+    let extended = PromptCase::default().with_template("rules", "{{> original}}\n- No emoji for {{model}}.");
     assert!(
-        extended.says("unless asked.\n- No emoji for p/house-model."),
+        extended.contains("unless asked.\n- No emoji for p/test-model."),
         "{}",
         extended.text()
     );
-    let gone = Story::default().with_template("debugging", "{{! nothing }}");
-    assert!(!gone.says("# Debugging") && gone.render().problems.is_empty());
+    let without_debugging = PromptCase::default().with_template("debugging", "{{! nothing }}");
+    assert!(!without_debugging.contains("# Debugging") && without_debugging.render().problems.is_empty());
 }
 
 #[test]
 fn a_user_template_for_a_section_applies_to_every_family_without_its_own() {
-    let story = |id: &str| Story {
+    let case = |id: &str| PromptCase {
         model: info(id),
-        ..Story::default()
+        ..PromptCase::default()
     };
-    let section = story("qwen3").with_template("tool-use", "Mine.\n{{> original}}");
+    let section = case("qwen3").with_template("tool-use", "Mine.\n{{> original}}");
     assert!(
-        section.says("Mine.\n# How to work\n- Work step by step"),
+        section.contains("Mine.\n# How to work\n- Work step by step"),
         "{}",
         section.text()
     );
     let family = section.with_template("tool-use.open", "Theirs.");
-    assert!(family.says("Theirs.") && !family.says("Mine."));
+    assert!(family.contains("Theirs.") && !family.contains("Mine."));
 }
 
 #[test]
 fn a_broken_template_is_reported_with_file_and_line_and_replaced_by_the_built_in_one() {
     for (text, line, reason) in [
         ("fine\n{{#if tools}}\nnever closed", ":", "using the built-in template"),
-        ("fine\nfine\n{{nonsense}}", ":3: ", "nonsense"),
-        ("{{> elsewhere}}", ":1: ", "elsewhere"),
+        ("fine\nfine\n{{unknown}}", ":3: ", "unknown"),
+        ("{{> other}}", ":1: ", "other"),
     ] {
-        let story = Story::default().with_template("rules", text);
-        let rendered = story.render();
-        assert_eq!(rendered.blocks, Story::default().render().blocks, "{text}");
+        let case = PromptCase::default().with_template("rules", text);
+        let rendered = case.render();
+        assert_eq!(rendered.blocks, PromptCase::default().render().blocks, "{text}");
         assert_eq!(rendered.problems.len(), 1);
         let problem = &rendered.problems[0];
         assert!(
@@ -389,20 +414,20 @@ fn a_broken_template_is_reported_with_file_and_line_and_replaced_by_the_built_in
             "{problem}"
         );
     }
-    let stranger = Story::default().with_template("ruels", "x").render();
+    let stranger = PromptCase::default().with_template("ruels", "x").render();
     assert!(stranger.problems[0].starts_with("/templates/ruels.hbs: unknown template `ruels`; available templates:"));
 }
 
 #[test]
 fn a_whole_override_keeps_role_and_rules_and_supports_roos_variables() {
-    let mut story = Story::default();
-    story.overrides.whole = Some(TemplateFile {
+    let mut case = PromptCase::default();
+    case.overrides.whole = Some(TemplateFile {
         path: ".hew/system-prompt-code.md".into(),
         text: "In {{workspace}} as {{mode}} on {{operatingSystem}} with {{shell}} in {{language}}; {{other}}\n".into(),
     });
-    story.facts.language = Some("de".into());
+    case.facts.language = Some("de".into());
     assert_eq!(
-        story.text(),
+        case.text(),
         format!(
             "{}\n\nIn /home/me/project as code on linux with bash in de; {{{{other}}}}\n\n<rules path=\"AGENTS.md\">\nUse tabs.\n</rules>",
             Mode::code().role

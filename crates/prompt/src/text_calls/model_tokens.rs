@@ -1,16 +1,16 @@
 //! Rewrites call syntaxes of single model families to the common ones, so that the same parsers read them.
 //!
 //! A server without a parser for a family's special tokens sends them as text: Mistral's `[TOOL_CALLS]`, the tokens of
-//! DeepSeek, Kimi and gpt-oss, GLM's argument tags, Llama's `<function=name>{…}`, ReAct's `Action:`, and calls in
-//! Python's syntax.
+//! DeepSeek, Kimi and gpt-oss, GLM's argument tags, Llama's `<function=name>{…}`, ReAct's `Action:`, names and values in
+//! attributes, and calls in Python's syntax.
 
 use super::grammar::CallGrammar;
 use super::hermes::{CLOSE, OPEN};
 use super::tags::word;
 use super::written::{call_json, read_json};
 
-/// Tokens with a common spelling: DeepSeek's, and those around its tags.
-const SPELLINGS: [(&str, &str); 9] = [
+/// Tokens with a common spelling: those of DeepSeek, Step, LFM, Llama and FunctionGemma, and those around their tags.
+const SPELLINGS: [(&str, &str); 18] = [
     ("<｜tool▁calls▁begin｜>", ""),
     ("<｜tool▁calls▁end｜>", ""),
     ("<｜tool▁call▁begin｜>", CALL_TOKEN),
@@ -20,12 +20,25 @@ const SPELLINGS: [(&str, &str); 9] = [
     ("</｜DSML｜", "</"),
     ("<|DSML|", "<"),
     ("</|DSML|", "</"),
+    ("<｜tool_calls_begin｜>", ""),
+    ("<｜tool_calls_end｜>", ""),
+    ("<｜tool_call_begin｜>function<｜tool_sep｜>", ""),
+    ("<｜tool_call_end｜>", ""),
+    ("<steptml:", "<"),
+    ("</steptml:", "</"),
+    ("<|tool_call_start|>", ""),
+    ("<|tool_call_end|>", ""),
+    ("<end_function_call>", ""),
 ];
 /// Starts a call of Kimi and DeepSeek.
 const CALL_TOKEN: &str = "<|tool_call_begin|>";
 /// What begins a call: a name and a JSON object follow, with other tokens between them.
-const STARTS: [&str; 7] = [
+const STARTS: [&str; 11] = [
     CALL_TOKEN,
+    "<start_function_call>call:",
+    "<tool_call name=",
+    "<tool name=",
+    "<function name=",
     "[TOOL_CALLS]",
     "<|channel|>commentary to=functions.",
     "<|start|>assistant to=functions.",
@@ -34,9 +47,10 @@ const STARTS: [&str; 7] = [
     "\nAction:",
 ];
 /// Tokens and words that are no names.
-const FILLERS: [&str; 20] = [
+const FILLERS: [&str; 21] = [
     "<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
+    "</tool_call>",
+    "</tool>",
     "<|tool_calls_section_begin|>",
     "<|tool_calls_section_end|>",
     "<|constrain|>",
@@ -67,8 +81,8 @@ pub(super) fn with_common_syntax(text: &str, grammar: &CallGrammar) -> String {
     if text.starts_with("Action:") {
         text.insert(0, '\n');
     }
-    let text = json_calls(&text.replace("functools[", "["), grammar);
-    let text = argument_tags(&file_lists(&text));
+    let text = json_calls(&escaped_strings(&text.replace("functools[", "[")), grammar);
+    let text = attribute_tags(&argument_tags(&file_lists(&text)), grammar);
     python_calls(&text, grammar).unwrap_or(text)
 }
 
@@ -157,6 +171,80 @@ fn argument_tags(text: &str) -> String {
     out + rest
 }
 
+/// FunctionGemma: strings between `<escape>` tokens.
+fn escaped_strings(text: &str) -> String {
+    if !text.contains("<start_function_call>") {
+        return text.to_owned();
+    }
+    let parts = text.split("<escape>").enumerate();
+    let parts = parts.map(|(at, part)| match at % 2 {
+        0 => part.to_owned(),
+        _ => serde_json::Value::from(part).to_string(),
+    });
+    parts.collect()
+}
+
+/// Names and values in attributes at the start of a line: `<tool name="read_file"><path>a</path></tool>` and
+/// `<read_file path="a"/>`.
+fn attribute_tags(text: &str, grammar: &CallGrammar) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at);
+        out.push_str(before);
+        let name = word(&tag[1..]);
+        let is_first = out.is_empty() || out.ends_with(['\n', '>', ' ']);
+        let rewritten = match name {
+            "tool" | "tool_call" | "function" if is_first => named_tag(tag, name, grammar),
+            _ if is_first && grammar.has(name) => valued_tag(tag, name),
+            _ => None,
+        };
+        match rewritten {
+            Some((call, bytes)) => {
+                out.push_str(&call);
+                rest = &tag[bytes..];
+            }
+            None => {
+                out.push('<');
+                rest = &tag[1..];
+            }
+        }
+    }
+    out + rest
+}
+
+/// Rewrites `<tool name="read_file">…</tool>` to `<read_file>…</read_file>`; also returns its length.
+fn named_tag(text: &str, tag: &str, grammar: &CallGrammar) -> Option<(String, usize)> {
+    let (head, rest) = text.split_once('>')?;
+    let name = head.split_once("name=")?.1.trim_matches(['"', '\'', ' ']);
+    let closing = format!("</{tag}>");
+    let inside = rest.find(&closing).map_or(rest, |end| &rest[..end]);
+    let bytes = head.len() + 1 + inside.len();
+    let end = if inside.len() < rest.len() { closing.len() } else { 0 };
+    grammar
+        .has(name)
+        .then(|| (format!("<{name}>{inside}</{name}>"), bytes + end))
+}
+
+/// Rewrites `<read_file path="a"/>` to a call as JSON; also returns its length.
+fn valued_tag(text: &str, name: &str) -> Option<(String, usize)> {
+    let mut rest = text[1 + name.len()..].trim_start();
+    let mut input = serde_json::Map::new();
+    while !rest.starts_with(['/', '>']) {
+        let key = word(rest);
+        let quoted = rest[key.len()..].strip_prefix('=')?;
+        let quote = quoted.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+        let (value, after) = quoted[1..].split_once(quote)?;
+        input.insert(key.to_owned(), value.into());
+        rest = after.trim_start();
+    }
+    let closing = format!("></{name}>");
+    let after = rest.strip_prefix("/>").or_else(|| rest.strip_prefix(&closing))?;
+    (!input.is_empty()).then(|| {
+        let call = call_json(name, serde_json::Value::Object(input));
+        (format!("\n{OPEN}{call}{CLOSE}\n"), text.len() - after.len())
+    })
+}
+
 /// Roo: several files in one `read_file` become one call each.
 fn file_lists(text: &str) -> String {
     const OPEN_READ: &str = "<read_file>";
@@ -181,11 +269,14 @@ fn file_lists(text: &str) -> String {
     out + rest
 }
 
-/// Rewrites lines such as `[read_file(path="a")]`. Without brackets they must be the whole reply or in a block of `tool_code`.
+/// Rewrites lines such as `[read_file(path="a")]`. Without brackets they must be the whole reply, in a block of
+/// `tool_code` or after another mark.
 fn python_calls(text: &str, grammar: &CallGrammar) -> Option<String> {
     let is_fence = |line: &str| line.trim_start().starts_with("```");
-    let is_marked = text.contains("```tool_code");
-    let lines = || text.lines().filter(|line| !line.trim().is_empty() && !is_fence(line));
+    let marks = ["```tool_code", "<|python_tag|>", "<function_calls>"];
+    let is_marked = marks.iter().any(|mark| text.contains(mark));
+    let is_tag = |line: &str| matches!(line.trim(), "" | "<function_calls>" | "</function_calls>");
+    let lines = || text.lines().filter(|line| !is_tag(line) && !is_fence(line));
     let is_whole = is_marked || lines().all(|line| python_call(line, grammar).is_some());
     let mut found = false;
     let rewritten = text.lines().map(|line| {
@@ -206,7 +297,10 @@ fn python_calls(text: &str, grammar: &CallGrammar) -> Option<String> {
 
 /// Reads a call with named arguments that are literals.
 fn python_call(line: &str, grammar: &CallGrammar) -> Option<String> {
-    let line = line.trim();
+    let line = line.trim().trim_start_matches("<|python_tag|>");
+    let line = line
+        .trim_start_matches("<function_calls>")
+        .trim_end_matches("</function_calls>");
     let line = line
         .strip_prefix('[')
         .and_then(|line| line.strip_suffix(']'))
@@ -218,6 +312,7 @@ fn python_call(line: &str, grammar: &CallGrammar) -> Option<String> {
     let line = line.trim_start_matches("default_api.").trim_start_matches("functions.");
     let name = word(line);
     let arguments = line[name.len()..].strip_prefix('(')?.strip_suffix(')')?;
+    let name = name.strip_suffix(".call").unwrap_or(name);
     if !grammar.has(name) {
         return None;
     }

@@ -232,32 +232,32 @@ impl TextCallParser {
     }
 
     fn text(&mut self, rest: &str, out: &mut Vec<Chunk>) -> ParseStep {
-        let Some(place) = rest.find('<') else {
+        let Some(position) = rest.find('<') else {
             self.emit_text(rest, out);
             return ParseStep::Wait(rest.len(), ParserState::Text);
         };
-        self.emit_text(&rest[..place], out);
-        let tag = &rest[place..];
+        self.emit_text(&rest[..position], out);
+        let tag = &rest[position..];
         match self.tag(tag) {
-            TagKind::Open if !self.ended => ParseStep::Wait(place, ParserState::Text),
+            TagKind::Open if !self.ended => ParseStep::Wait(position, ParserState::Text),
             TagKind::Open | TagKind::Plain => {
                 self.emit_text("<", out);
-                ParseStep::Go(place + 1, ParserState::Text)
+                ParseStep::Go(position + 1, ParserState::Text)
             }
-            TagKind::Thinking(name) => ParseStep::Go(place + name.len() + 2, ParserState::Thinking(name)),
+            TagKind::Thinking(name) => ParseStep::Go(position + name.len() + 2, ParserState::Thinking(name)),
             TagKind::Result => {
-                self.limit = self.at + place;
+                self.limit = self.at + position;
                 ParseStep::Go(rest.len(), ParserState::Over)
             }
-            TagKind::Json => ParseStep::Go(place + hermes::OPEN.len(), ParserState::Json(String::new())),
+            TagKind::Json => ParseStep::Go(position + hermes::OPEN.len(), ParserState::Json(String::new())),
             TagKind::Call(name, form, bytes) => {
-                let call = self.begin(name, form, (place, &tag[..bytes]), out);
-                ParseStep::Go(place + bytes, ParserState::Call(call))
+                let call = self.begin(name, form, (position, &tag[..bytes]), out);
+                ParseStep::Go(position + bytes, ParserState::Call(call))
             }
             TagKind::Whole(name, bytes) => {
-                let call = self.begin(name, CallSyntax::Json, (place, &tag[..bytes]), out);
+                let call = self.begin(name, CallSyntax::Json, (position, &tag[..bytes]), out);
                 self.made.push(call);
-                ParseStep::Go(place + bytes, ParserState::Text)
+                ParseStep::Go(position + bytes, ParserState::Text)
             }
         }
     }
@@ -318,9 +318,9 @@ impl TextCallParser {
 
     fn thinking(&mut self, tag: &'static str, rest: &str, out: &mut Vec<Chunk>) -> ParseStep {
         let end = format!("</{tag}>");
-        if let Some(place) = rest.find(&end) {
-            if place > 0 {
-                out.push(Chunk::Thinking(rest[..place].into()));
+        if let Some(position) = rest.find(&end) {
+            if position > 0 {
+                out.push(Chunk::Thinking(rest[..position].into()));
             }
             self.wrote = true;
             let lead = std::mem::take(&mut self.space);
@@ -331,7 +331,7 @@ impl TextCallParser {
                     data: json!([lead, tag]),
                 },
             });
-            return ParseStep::Go(place + end.len(), ParserState::Text);
+            return ParseStep::Go(position + end.len(), ParserState::Text);
         }
         let kept = match self.ended {
             true => 0,
@@ -345,10 +345,13 @@ impl TextCallParser {
     }
 
     fn json(&mut self, mut json: String, rest: &str, out: &mut Vec<Chunk>) -> ParseStep {
-        let is_end = |place: &usize| !hermes::ends_in_string(&format!("{json}{}", &rest[..*place]));
-        let end = rest.match_indices(hermes::CLOSE).map(|(place, _)| place).find(is_end);
+        let is_end = |position: &usize| !hermes::ends_in_string(&format!("{json}{}", &rest[..*position]));
+        let end = rest
+            .match_indices(hermes::CLOSE)
+            .map(|(position, _)| position)
+            .find(is_end);
         let (inside, bytes) = match end {
-            Some(place) => (place, place + hermes::CLOSE.len()),
+            Some(position) => (position, position + hermes::CLOSE.len()),
             None if self.ended => (rest.len(), rest.len()),
             None => {
                 let bytes = rest.len() - overlap(rest, hermes::CLOSE);
@@ -396,29 +399,29 @@ impl TextCallParser {
 
     fn call(&mut self, mut call: TextCall, rest: &str, out: &mut Vec<Chunk>) -> ParseStep {
         // Text between parameters is ignored.
-        let place = rest.find('<').unwrap_or(rest.len());
-        call.raw.push_str(&rest[..place]);
-        let rest = &rest[place..];
+        let position = rest.find('<').unwrap_or(rest.len());
+        call.raw.push_str(&rest[..position]);
+        let rest = &rest[position..];
         if rest.is_empty() {
-            return ParseStep::Wait(place, ParserState::Call(call));
+            return ParseStep::Wait(position, ParserState::Call(call));
         }
         match call.form.closing(rest, &call.name) {
             TagMatch::Yes(bytes) => {
                 call.raw.push_str(&rest[..bytes]);
                 self.made.push(call);
-                return ParseStep::Go(place + bytes, ParserState::Text);
+                return ParseStep::Go(position + bytes, ParserState::Text);
             }
-            TagMatch::Maybe if !self.ended => return ParseStep::Wait(place, ParserState::Call(call)),
+            TagMatch::Maybe if !self.ended => return ParseStep::Wait(position, ParserState::Call(call)),
             TagMatch::Maybe | TagMatch::No => {}
         }
         match call_start(rest) {
             // Another call begins: the end of this one is missing.
             CallStart::Call(..) if call.form.names_tool_in_attribute() => {
                 self.made.push(call);
-                return ParseStep::Go(place, ParserState::Text);
+                return ParseStep::Go(position, ParserState::Text);
             }
             CallStart::Maybe if call.form.names_tool_in_attribute() && !self.ended => {
-                return ParseStep::Wait(place, ParserState::Call(call));
+                return ParseStep::Wait(position, ParserState::Call(call));
             }
             CallStart::Call(..) | CallStart::Json | CallStart::Maybe | CallStart::No => {}
         }
@@ -428,7 +431,7 @@ impl TextCallParser {
                 if is_call && !self.grammar.has_parameter(&call.name, name) {
                     // Another call begins: the end of this one is missing.
                     self.made.push(call);
-                    return ParseStep::Go(place, ParserState::Text);
+                    return ParseStep::Go(position, ParserState::Text);
                 }
                 call.names.push(name.to_owned());
                 call.raw.push_str(&rest[..bytes]);
@@ -442,34 +445,34 @@ impl TextCallParser {
                     call.emit_key(name, out);
                     call.emit_input("\"", out);
                 }
-                ParseStep::Go(place + bytes, ParserState::Value(call, value))
+                ParseStep::Go(position + bytes, ParserState::Value(call, value))
             }
-            (TagMatch::Maybe, _) if !self.ended => ParseStep::Wait(place, ParserState::Call(call)),
+            (TagMatch::Maybe, _) if !self.ended => ParseStep::Wait(position, ParserState::Call(call)),
             (TagMatch::Maybe | TagMatch::No, _) => {
                 call.raw.push('<');
-                ParseStep::Go(place + 1, ParserState::Call(call))
+                ParseStep::Go(position + 1, ParserState::Call(call))
             }
         }
     }
 
     fn value(&mut self, mut call: TextCall, mut value: ParameterValue, rest: &str, out: &mut Vec<Chunk>) -> ParseStep {
-        let place = rest.find('<').unwrap_or(rest.len());
-        call.push_value(&mut value, &rest[..place], out);
-        let tag = &rest[place..];
+        let position = rest.find('<').unwrap_or(rest.len());
+        call.push_value(&mut value, &rest[..position], out);
+        let tag = &rest[position..];
         if tag.is_empty() {
-            return ParseStep::Wait(place, ParserState::Value(call, value));
+            return ParseStep::Wait(position, ParserState::Value(call, value));
         }
         match self.ends_value(&call, &value, tag) {
             TagMatch::Yes(bytes) => {
                 call.is_cut |= bytes == 0;
                 call.raw.push_str(&tag[..bytes]);
                 call.finish_value(value, out);
-                ParseStep::Go(place + bytes, ParserState::Call(call))
+                ParseStep::Go(position + bytes, ParserState::Call(call))
             }
-            TagMatch::Maybe => ParseStep::Wait(place, ParserState::Value(call, value)),
+            TagMatch::Maybe => ParseStep::Wait(position, ParserState::Value(call, value)),
             TagMatch::No => {
                 call.push_value(&mut value, "<", out);
-                ParseStep::Go(place + 1, ParserState::Value(call, value))
+                ParseStep::Go(position + 1, ParserState::Value(call, value))
             }
         }
     }

@@ -140,13 +140,13 @@ impl ReadingSearch<'_> {
     fn value(&mut self, name: String, kind: ParameterKind, start: usize) {
         let tag = self.call.form.end_of(&name).to_owned();
         let mut from = start;
-        while let Some(place) = self.region[from..].find("</").map(|place| from + place) {
-            from = place + 2;
-            let TagMatch::Yes(bytes) = closing(&self.region[place..], &tag) else {
+        while let Some(position) = self.region[from..].find("</").map(|position| from + position) {
+            from = position + 2;
+            let TagMatch::Yes(bytes) = closing(&self.region[position..], &tag) else {
                 continue;
             };
             let mut value = ParameterValue::new(&name, kind);
-            let mut text = value.push(&self.region[start..place]);
+            let mut text = value.push(&self.region[start..position]);
             let value = match value.streams() {
                 true => {
                     text.push_str(&value.rest());
@@ -155,7 +155,7 @@ impl ReadingSearch<'_> {
                 false => value.parse(),
             };
             self.values.push((name.clone(), value));
-            self.parameters(place + bytes);
+            self.parameters(position + bytes);
             self.values.pop();
             if is_single_line(&name) || self.found.len() > 1 || self.steps > MAX_STEPS {
                 return;

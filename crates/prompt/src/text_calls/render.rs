@@ -1,8 +1,8 @@
 //! The conversation for a model that calls tools in its text: calls as it wrote them, results as user messages.
 
 use super::grammar::ParameterKind;
-use super::{RESULT, WIRE};
-use model::{Block, Message, Part, ReplayData, ToolOutcome};
+use super::{RESULT, WIRE, is_direct_call};
+use model::{Block, Message, Part, ReplayData, Role, ToolOutcome};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -39,6 +39,28 @@ pub(crate) fn with_text_calls(message: Arc<Message>) -> Arc<Message> {
         parts,
     })
 }
+
+/// Encodes the changes and commands that a small model wrote directly in its reply as it wrote them, and their results as
+/// text: the model knows no other form of them.
+pub(crate) fn with_direct_calls(message: Arc<Message>) -> Arc<Message> {
+    let is_direct = |part: &Part| match part {
+        Part::ToolCall { id, .. } | Part::ToolResult { id, .. } => is_direct_call(id),
+        Part::Text { .. } | Part::Thinking { .. } | Part::Media(_) => false,
+    };
+    if !message.parts.iter().any(is_direct) {
+        return message;
+    }
+    let encoded = with_text_calls(message);
+    if encoded.role == Role::Assistant {
+        return encoded;
+    }
+    let mut message = Message::clone(&encoded);
+    message.parts.push(Part::text(AFTER_RESULTS));
+    Arc::new(message)
+}
+
+/// Follows the results of a small model, which otherwise repeats its instructions.
+const AFTER_RESULTS: &str = "If the task is done, answer it in a few words. Otherwise continue.";
 
 fn is_special(part: &Part) -> bool {
     match part {
@@ -122,7 +144,6 @@ fn result(parts: &mut Vec<Part>, name: &str, content: &[Block], outcome: ToolOut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Role;
     use serde_json::json;
 
     fn call_part(input: Value, replay: Option<&str>) -> Part {

@@ -96,9 +96,28 @@ fn has_unclosed_call(text: &str, grammar: &CallGrammar) -> bool {
 }
 
 /// Keys of the tool's name, as models write them.
-pub(super) const NAME_KEYS: [&str; 5] = ["name", "tool", "tool_name", "function", "action"];
+pub(super) const NAME_KEYS: [&str; 7] = [
+    "name",
+    "tool",
+    "tool_name",
+    "function",
+    "function_name",
+    "recipient_name",
+    "action",
+];
 /// Keys of the input.
-pub(super) const INPUT_KEYS: [&str; 6] = ["arguments", "parameters", "input", "args", "params", "action_input"];
+pub(super) const INPUT_KEYS: [&str; 10] = [
+    "arguments",
+    "parameters",
+    "input",
+    "args",
+    "params",
+    "action_input",
+    "tool_input",
+    "tool_args",
+    "tool_arguments",
+    "function_arguments",
+];
 /// Tags around calls.
 const CALL_TAGS: [&str; 5] = ["<tool_call>", "<function_call>", "<function=", "<invoke ", "<tool_use>"];
 

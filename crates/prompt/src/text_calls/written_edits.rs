@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct WrittenChanges {
     /// Calls that change files.
     pub edits: Vec<WrittenCall>,
-    /// Calls that run commands; empty if there are edits, since such commands are suggestions.
+    /// Calls that run commands.
     pub commands: Vec<WrittenCall>,
     /// Code blocks without a path.
     pub unnamed: Vec<String>,
@@ -21,13 +21,14 @@ pub struct WrittenChanges {
 const PLAIN_NAMES: [&str; 5] = ["Makefile", "Dockerfile", "Gemfile", "Rakefile", "LICENSE"];
 /// Languages of code blocks with commands.
 const SHELLS: [&str; 5] = ["sh", "bash", "shell", "console", "zsh"];
+/// Languages of code blocks with output.
+const OUTPUTS: [&str; 4] = ["", "text", "output", "plaintext"];
 /// The maximum length of a line that names a file.
 const MAX_NAMING_LINE: usize = 160;
 
 /// Reads the changes in a complete reply.
 pub fn written_changes(text: &str) -> WrittenChanges {
     let mut changes = WrittenChanges::default();
-    let mut commands = Vec::new();
     // The replacements of each file, in order.
     let mut replaced: Vec<(String, Vec<Value>)> = Vec::new();
     for block in blocks(text) {
@@ -43,6 +44,12 @@ pub fn written_changes(text: &str) -> WrittenChanges {
                 Some((_, all)) => all.extend(replacements),
                 None => replaced.push((path, replacements)),
             },
+            (_, true) if names_its_files(&content) => {
+                changes.edits.push(call("apply_patch", json!({"input": content})));
+            }
+            (Some(path), true) if is_patch(&content, &language) => {
+                changes.edits.push(patch_of(&path, &content));
+            }
             (Some(path), true) => {
                 let content = without_line_numbers(&content);
                 let input = json!({"path": path, "content": content});
@@ -53,7 +60,9 @@ pub fn written_changes(text: &str) -> WrittenChanges {
                 changes.edits.push(call("write_file", input));
             }
             (None, true) if SHELLS.contains(&language.as_str()) && !content.starts_with("#!") => {
-                commands.push(call("terminal", json!({"command": command_line(&content)})));
+                changes
+                    .commands
+                    .push(call("terminal", json!({"command": command_line(&content)})));
             }
             (None, _) => changes.unnamed.push(content),
         }
@@ -66,10 +75,72 @@ pub fn written_changes(text: &str) -> WrittenChanges {
         };
         changes.edits.push(edit);
     }
-    if changes.edits.is_empty() {
-        changes.commands = commands;
+    let is_tagged = text.contains("<old_text") && text.contains("<new_text");
+    if is_tagged && changes == WrittenChanges::default() {
+        changes.unnamed.push(text.to_owned());
     }
     changes
+}
+
+/// The edit of `path` that a text without a path describes. `None` if it is not an edit.
+pub(crate) fn edit_of_file(path: &str, text: &str) -> Option<WrittenCall> {
+    let (_, edits) = search_replace(text);
+    match edits.is_empty() {
+        false => Some(call("edit_file", json!({"path": path, "edits": edits}))),
+        true => (is_patch(text, "") || text.contains("<old_text")).then(|| patch_of(path, text)),
+    }
+}
+
+/// The lines of a file that an edit without a path quotes; none if the text is not an edit.
+pub(crate) fn quoted_lines(text: &str) -> Vec<String> {
+    let (_, edits) = search_replace(text);
+    let old = edits.iter().filter_map(|edit| edit["old_text"].as_str());
+    let mut lines: Vec<String> = old.flat_map(str::lines).map(str::to_owned).collect();
+    if is_patch(text, "") {
+        let kept = text.lines().filter_map(|line| line.strip_prefix([' ', '-']));
+        lines.extend(kept.map(str::to_owned));
+    }
+    lines.retain(|line| !line.trim().is_empty());
+    lines
+}
+
+/// A patch of one file. Without any header, its lines follow directly.
+fn patch_of(path: &str, content: &str) -> WrittenCall {
+    let input = match has_patch_header(content) || content.contains("<old_text") {
+        true => content.to_owned(),
+        false => format!("*** Begin Patch\n*** Update File: {path}\n@@\n{content}*** End Patch\n"),
+    };
+    call("apply_patch", json!({"input": input, "path": path}))
+}
+
+/// Whether a text is a patch of the files that it names.
+fn names_its_files(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().skip_while(|line| line.trim().is_empty()).take(2).collect();
+    starts_patch(&lines)
+}
+
+fn starts_patch(lines: &[&str]) -> bool {
+    const MARKS: [&str; 5] = [
+        "*** Begin Patch",
+        "*** Update File: ",
+        "*** Add File: ",
+        "*** Delete File: ",
+        "diff --git ",
+    ];
+    let starts = |at: usize, mark: &str| lines.get(at).is_some_and(|line| line.trim_start().starts_with(mark));
+    MARKS.iter().any(|mark| starts(0, mark)) || starts(0, "--- ") && starts(1, "+++ ")
+}
+
+fn has_patch_header(text: &str) -> bool {
+    names_its_files(text) || text.lines().any(|line| line.starts_with("@@ -"))
+}
+
+/// Whether a text is a patch, or has the lines of one in a block of that language.
+fn is_patch(text: &str, language: &str) -> bool {
+    let is_line = |line: &str| line.is_empty() || line.starts_with([' ', '+', '-', '@', '\\']);
+    let is_change = |line: &str| line.starts_with(['+', '-']);
+    has_patch_header(text) && text.trim_start().starts_with(['@', '-', '*', 'd'])
+        || ["diff", "patch"].contains(&language) && text.lines().all(is_line) && text.lines().any(is_change)
 }
 
 fn call(name: &str, input: Value) -> WrittenCall {
@@ -102,7 +173,7 @@ fn blocks(text: &str) -> Vec<FencedBlock> {
             let end = block_end(inside, fence);
             let (language, named) = info_string(line.trim_start_matches(['`', '~']));
             let mut content = joined(&inside[..end]);
-            let mut path = named.or_else(|| named_before(&lines[..at]));
+            let mut path = named.or_else(|| named_before(&lines[..at], &language, &content));
             if path.is_none()
                 && let Some((found, rest)) = named_in_comment(&content)
             {
@@ -114,12 +185,32 @@ fn blocks(text: &str) -> Vec<FencedBlock> {
                 content,
             });
             at += end + 2;
+        } else if let Some(path) = file_tag(line) {
+            let inside = &lines[at + 1..];
+            let end = inside
+                .iter()
+                .position(|line| line.trim() == "</file>")
+                .unwrap_or(inside.len());
+            blocks.push(FencedBlock {
+                language: String::new(),
+                path: Some(path),
+                content: joined(&inside[..end]),
+            });
+            at += end + 2;
+        } else if starts_patch(&lines[at..]) {
+            let end = patch_end(&lines[at..]);
+            blocks.push(FencedBlock {
+                language: "diff".to_owned(),
+                path: None,
+                content: joined(&lines[at..at + end]),
+            });
+            at += end;
         } else if is_marker(line, '<') {
             let end = lines[at..].iter().position(|line| is_marker(line.trim_start(), '>'));
             let Some(end) = end else { break };
             blocks.push(FencedBlock {
                 language: String::new(),
-                path: named_before(&lines[..at]),
+                path: named_before(&lines[..at], "diff", ""),
                 content: joined(&lines[at..=at + end]),
             });
             at += end + 1;
@@ -128,6 +219,34 @@ fn blocks(text: &str) -> Vec<FencedBlock> {
         }
     }
     blocks
+}
+
+/// The path in `<file path="a.py">` on a line of its own.
+fn file_tag(line: &str) -> Option<String> {
+    let attributes = line.trim().strip_prefix("<file ")?.strip_suffix('>')?;
+    let path = attributes.split(['"', '\'', '=']).find(|word| is_path(word))?;
+    Some(path.trim_start_matches("./").to_owned())
+}
+
+/// The number of lines of a patch at the start of `lines`.
+fn patch_end(lines: &[&str]) -> usize {
+    if lines[0].trim_start().starts_with("***") {
+        let end = lines.iter().position(|line| line.trim() == "*** End Patch");
+        return end.map_or(lines.len(), |end| end + 1);
+    }
+    let starts = [
+        " ",
+        "+",
+        "-",
+        "@@",
+        "\\",
+        "diff --git ",
+        "index ",
+        "new file",
+        "deleted file",
+    ];
+    let is_part = |line: &&&str| line.is_empty() || starts.iter().any(|start| line.starts_with(start));
+    lines.iter().take_while(is_part).count().max(1)
 }
 
 /// The characters of a fence at the start of a line.
@@ -173,9 +292,12 @@ fn info_string(info: &str) -> (String, Option<String>) {
     (language.to_lowercase(), path)
 }
 
-/// The path in the last line before a block, if that line names one file.
-fn named_before(lines: &[&str]) -> Option<String> {
-    let line = lines.iter().rev().take(2).find(|line| !line.trim().is_empty())?;
+/// The path in the last line before a block, if that line names one file. A sentence about a file may also precede a command or
+/// its output.
+fn named_before(lines: &[&str], language: &str, content: &str) -> Option<String> {
+    let is_tag = |line: &str| line.starts_with('<') && line.ends_with('>') && !line.contains(['/', '.']);
+    let is_naming = |line: &&&str| !line.trim().is_empty() && !is_tag(line.trim());
+    let line = lines.iter().rev().take(2).find(is_naming)?;
     if line.len() > MAX_NAMING_LINE || fence(line.trim_start()).is_some() {
         return None;
     }
@@ -184,9 +306,16 @@ fn named_before(lines: &[&str]) -> Option<String> {
         .map(|word| word.trim_end_matches([':', '.', ';', '!', '?']))
         .filter(|word| is_path(word));
     let first = paths.next()?.trim_start_matches("./");
-    paths
-        .all(|other| other.trim_start_matches("./") == first)
-        .then(|| first.to_owned())
+    let is_script = SHELLS.iter().any(|shell| first.ends_with(&format!(".{shell}")));
+    let is_command = SHELLS.contains(&language) && (!is_script || content.contains(first));
+    let is_sentence = line
+        .split_whitespace()
+        .filter(|word| word.contains(char::is_alphanumeric))
+        .count()
+        > 1;
+    (paths.all(|other| other.trim_start_matches("./") == first)
+        && !(is_sentence && (is_command || OUTPUTS.contains(&language))))
+    .then(|| first.to_owned())
 }
 
 /// The path in a comment in the first line of a block, and the other lines.
@@ -338,17 +467,49 @@ mod tests {
     }
 
     #[test]
+    fn patches_and_tagged_files_become_edits() {
+        let diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n";
+        let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n";
+        for text in [diff, patch] {
+            let expected = [("apply_patch".to_owned(), json!({"input": text}).to_string())];
+            assert_eq!(edits(text), expected);
+            assert_eq!(edits(&format!("I change it:\n\n{text}\nDone.")).len(), 1);
+            assert_eq!(edits(&format!("```diff\n{text}```")), expected);
+        }
+        let headless = "a.py\n```diff\n-x\n+y\n```";
+        assert_eq!(
+            edits(headless),
+            [(
+                "apply_patch".to_owned(),
+                json!({"input": patch, "path": "a.py"}).to_string()
+            )]
+        );
+        assert_eq!(edits("<file path=\"a.py\">\ny\n</file>"), [write("a.py", "y\n")]);
+        assert_eq!(edits("- one\n- two\n--- \ntext"), []);
+        let tagged = "<old_text>\nx\n</old_text>\n<new_text>\ny\n</new_text>\n";
+        assert_eq!(written_changes(tagged).unnamed, [tagged]);
+        for text in [
+            tagged,
+            "<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n",
+            "@@ -1 +1 @@\n-x\n+y\n",
+        ] {
+            assert!(edit_of_file("a.py", text).is_some(), "{text}");
+        }
+        assert_eq!(edit_of_file("a.py", "x = 1\n"), None);
+    }
+
+    #[test]
     fn nested_fences_belong_to_the_file() {
         let text = "README.md\n```markdown\n# A\n```sh\nmake\n```\nend\n```\n";
         assert_eq!(edits(text), [write("README.md", "# A\n```sh\nmake\n```\nend\n")]);
     }
 
     #[test]
-    fn commands_run_only_without_edits() {
+    fn commands_run_after_edits() {
         let changes = written_changes("Run this:\n```bash\n$ ls\n$ pwd\n```");
         assert_eq!(changes.commands, [call("terminal", json!({"command": "ls\npwd"}))]);
         let changes = written_changes("a.py\n```python\nx\n```\nThen:\n```sh\npython3 a.py\n```");
-        assert_eq!((changes.edits.len(), changes.commands.len()), (1, 0));
+        assert_eq!((changes.edits.len(), changes.commands.len()), (1, 1));
         // A script is no command.
         let changes = written_changes("```bash\n#!/bin/sh\nls\n```");
         assert_eq!((changes.commands.len(), changes.unnamed.len()), (0, 1));
@@ -361,6 +522,9 @@ mod tests {
             "It works, e.g.:\n```python\nx = 1\n```",
             "In a.py and b.py:\n```python\nx = 1\n```",
             "Use Python 3.11:\n```python\nx = 1\n```",
+            "Now run `python3 test_calc.py`:\n\n```sh\npython3 test_calc.py\n```",
+            "Now run `check.sh`:\n\n```sh\nsh check.sh\n```",
+            "`test_calc.py` prints:\n```\nok\n```",
         ] {
             assert!(edits(text).is_empty(), "{text}");
         }

@@ -90,27 +90,27 @@ impl ExactTokenizer {
     fn merged(&self, piece: &[u8]) -> u64 {
         // Each entry is the start of a part and the rank of this part merged with the next.
         let mut parts: Vec<(usize, u32)> = (0..=piece.len()).map(|start| (start, EMPTY)).collect();
-        for place in 0..parts.len().saturating_sub(2) {
-            parts[place].1 = self.pair(piece, &parts, place);
+        for index in 0..parts.len().saturating_sub(2) {
+            parts[index].1 = self.pair(piece, &parts, index);
         }
-        while let Some((place, _)) = parts
+        while let Some((index, _)) = parts
             .iter()
             .enumerate()
             .filter(|(_, part)| part.1 != EMPTY)
             .min_by_key(|(_, part)| part.1)
         {
-            parts.remove(place + 1);
-            parts[place].1 = self.pair(piece, &parts, place);
-            if place > 0 {
-                parts[place - 1].1 = self.pair(piece, &parts, place - 1);
+            parts.remove(index + 1);
+            parts[index].1 = self.pair(piece, &parts, index);
+            if index > 0 {
+                parts[index - 1].1 = self.pair(piece, &parts, index - 1);
             }
         }
         parts.len() as u64 - 1
     }
 
     /// The rank of this part merged with the next one.
-    fn pair(&self, piece: &[u8], parts: &[(usize, u32)], place: usize) -> u32 {
-        let both = parts.get(place).zip(parts.get(place + 2));
+    fn pair(&self, piece: &[u8], parts: &[(usize, u32)], index: usize) -> u32 {
+        let both = parts.get(index).zip(parts.get(index + 2));
         both.and_then(|((start, _), (end, _))| self.rank(&piece[*start..*end]))
             .unwrap_or(EMPTY)
     }

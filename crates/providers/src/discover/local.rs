@@ -23,8 +23,17 @@ pub(super) async fn models(settings: &ProviderSettings, only: Option<&str>) -> R
         Some(models) => models,
         None => openai_models(settings).await?,
     };
-    found.retain(|model| only.is_none_or(|id| same_model(&model.info.id, id)));
+    found.retain(|model| match only {
+        Some(id) => same_model(&model.info.id, id),
+        None => !has_other_purpose(&model.info.id),
+    });
     Ok(found)
+}
+
+/// Whether a model cannot chat, by its name: not all servers report the kind of a model.
+fn has_other_purpose(id: &str) -> bool {
+    let id = id.to_lowercase();
+    ["embed", "rerank", "whisper"].iter().any(|kind| id.contains(kind))
 }
 
 /// Whether two ids name the same model: Ollama's default tag may be omitted.

@@ -131,6 +131,22 @@ async fn embedding_models_are_not_listed() {
 }
 
 #[tokio::test]
+async fn models_that_cannot_chat_are_recognised_by_their_names() {
+    let ids = [
+        "text-embedding-nomic",
+        "BAAI/bge-reranker",
+        "openai/whisper-1",
+        "qwen3-coder",
+    ];
+    let models: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+    for provider in ["vllm", "lmstudio"] {
+        let found = models_of(provider, vec![("GET /v1/models", json!({"data": models}))]).await;
+        let found: Vec<&str> = found.iter().map(|info| info.id.as_str()).collect();
+        assert_eq!(found, ["qwen3-coder"]);
+    }
+}
+
+#[tokio::test]
 async fn llama_cpp_and_vllm_report_their_context_windows() {
     let answers = vec![
         (
@@ -209,15 +225,15 @@ async fn a_probe_distinguishes_a_bad_key_from_an_unreachable_server() {
     let error = probe(&settings, LONG).await.unwrap_err();
     assert!(matches!(error, Error::Credentials { .. }), "{error:?}");
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let gone = ProviderSettings::new(
+    let unreachable = ProviderSettings::new(
         "custom",
         Wire::OpenaiChat,
         format!("http://{}", listener.local_addr().unwrap()),
     );
     drop(listener);
-    let error = probe(&gone, LONG).await.unwrap_err();
+    let error = probe(&unreachable, LONG).await.unwrap_err();
     assert!(matches!(error, Error::Connection { .. }), "{error:?}");
-    assert!(error.to_string().contains(&gone.base_url), "{error}");
+    assert!(error.to_string().contains(&unreachable.base_url), "{error}");
     let bedrock = preset("bedrock").unwrap().settings();
     let error = probe(&bedrock, LONG).await.unwrap_err();
     assert!(matches!(error, Error::Credentials { .. }), "{error:?}");

@@ -21,6 +21,7 @@ fn kind(error: &Error) -> &'static str {
         Error::BadRequest { .. } => "bad",
         Error::ToolsUnsupported { .. } => "tools",
         Error::ReplyTooLong { .. } => "long",
+        Error::PartRejected { .. } => "part",
     }
 }
 

@@ -20,6 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::time::Instant;
 
+/// The size of the read buffer: more would let a fast server occupy the thread for long.
+const MAX_BUFFER: usize = 64 << 10;
 /// The maximum number of idle connections.
 const MAX_IDLE: usize = 4;
 
@@ -115,7 +117,10 @@ struct HttpConnection {
 
 impl HttpConnection {
     async fn new(io: BoxedIo) -> Result<Self, ConnectionError> {
-        let handshake = http1::handshake(TokioIo::new(io)).await;
+        let handshake = http1::Builder::new()
+            .max_buf_size(MAX_BUFFER)
+            .handshake(TokioIo::new(io))
+            .await;
         let (sender, driver) = handshake.map_err(ConnectionError::other)?;
         Ok(HttpConnection {
             sender,

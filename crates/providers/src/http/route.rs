@@ -209,17 +209,17 @@ fn proxy_authorization(url: &Url) -> Option<HeaderValue> {
 fn percent_decode(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
-    let mut place = 0;
-    while let Some(&byte) = bytes.get(place) {
-        let code = text.get(place + 1..place + 3).filter(|_| byte == b'%');
+    let mut index = 0;
+    while let Some(&byte) = bytes.get(index) {
+        let code = text.get(index + 1..index + 3).filter(|_| byte == b'%');
         match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
             Some(code) => {
                 out.push(code);
-                place += 3;
+                index += 3;
             }
             None => {
                 out.push(byte);
-                place += 1;
+                index += 1;
             }
         }
     }

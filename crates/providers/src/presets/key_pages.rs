@@ -1,4 +1,4 @@
-//! Where the providers issue API keys.
+//! Where the providers issue API keys, and what their addresses look like.
 
 /// The page of a provider where keys are issued, by the name of its preset.
 const KEY_PAGES: &[(&str, &str)] = &[
@@ -32,10 +32,21 @@ pub fn key_page(provider: &str) -> Option<&'static str> {
         .map(|(_, page)| *page)
 }
 
+/// Examples of the address of providers that have one for each account.
+const ADDRESS_EXAMPLES: &[(&str, &str)] = &[("azure", "https://NAME.openai.azure.com")];
+
+/// An example of a provider's address, if the address depends on the account.
+pub fn address_example(provider: &str) -> Option<&'static str> {
+    ADDRESS_EXAMPLES
+        .iter()
+        .find(|(name, _)| *name == provider)
+        .map(|(_, example)| *example)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::presets::{Hosting, presets};
+    use crate::presets::{AuthScheme, Hosting, presets};
 
     #[test]
     fn each_provider_with_a_key_has_a_page() {
@@ -43,6 +54,14 @@ mod tests {
             let page = key_page(preset.name);
             assert_eq!(page.is_some(), preset.hosting == Hosting::Cloud, "{}", preset.name);
             assert!(page.is_none_or(|page| page.starts_with("https://")), "{page:?}");
+            let needs_address = preset.base_url.is_empty() && preset.quirks.auth.header().is_some();
+            let has_region = preset.quirks.auth == AuthScheme::Google;
+            assert_eq!(
+                address_example(preset.name).is_some(),
+                needs_address && !has_region,
+                "{}",
+                preset.name
+            );
         }
     }
 }

@@ -210,7 +210,7 @@ mod tests {
             (1_003_479, true),
             (1_003_480, false),
             (1_010_000, false),
-            // A slightly wrong clock is tolerated; a clock that was set back says nothing about expiry.
+            // A slightly wrong clock is tolerated; if a clock was set back, the expiry is unknown.
             (999_950, true),
             (990_000, false),
         ];

@@ -11,11 +11,11 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// The parent folders of removed files, relative to the project, the deepest first.
 pub(super) fn parents_of_removed(steps: &[FileWrite]) -> Vec<PathBuf> {
-    let gone = steps
+    let removed = steps
         .iter()
         .filter(|step| step.target.is_none())
         .map(|step| step.file.relative());
-    let mut folders: Vec<PathBuf> = gone
+    let mut folders: Vec<PathBuf> = removed
         .flat_map(|file| file.ancestors().skip(1).map(Path::to_path_buf))
         .filter(|folder| folder.is_relative() && !folder.as_os_str().is_empty())
         .collect();

@@ -16,14 +16,18 @@ const FILES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Drops all capabilities permanently. Root keeps those for files if a writable directory belongs to another user.
+/// Drops all capabilities permanently. Root keeps those for files if a writable directory belongs to another user and only that user
+/// may write to it.
 pub(super) fn drop_all(writable: &[PathBuf]) -> io::Result<()> {
     let own = capabilities(None)?;
     if own.permitted.is_empty() {
         return Ok(());
     }
     let user = rustix::process::geteuid();
-    let is_foreign = |path: &PathBuf| path.metadata().is_ok_and(|found| found.uid() != user.as_raw());
+    let is_foreign = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|found| found.uid() != user.as_raw() && found.mode() & 0o002 == 0)
+    };
     let kept = match user.is_root() && writable.iter().any(is_foreign) {
         true => FILES,
         false => CapabilitySet::empty(),

@@ -15,7 +15,7 @@ use std::thread;
 use landlock::RulesetCreated;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus};
 
-use super::created_names::CreatedNames;
+use super::created_names::{self, CreatedNames};
 use super::protected_snapshot::ProtectedSnapshot;
 use super::seccomp_filter::SyscallFilter;
 use super::{GUARD_FAILED, capabilities, descendants, landlock_rules, process_limit, syscall};
@@ -24,7 +24,7 @@ use crate::guard_record::GuardRecord;
 use crate::guard_request::GuardRequest;
 use crate::{ConfinementReport, LayerStatus, ProcessStatus};
 
-/// What is the same for all commands.
+/// The configuration that all commands share.
 pub(super) struct ConfinedRunner {
     report: ConfinementReport,
     filter: Option<SyscallFilter>,
@@ -47,6 +47,9 @@ impl ConfinedRunner {
             match compiled.and_then(|filter| filter.check().map(|()| filter)) {
                 Ok(compiled) => filter = Some(compiled),
                 Err(error) => report.seccomp = LayerStatus::Missing(error.to_string()),
+            }
+            if let Err(error) = created_names::check() {
+                report.names = LayerStatus::Missing(error.to_string());
             }
             if report.landlock.is_some() && report.mounts.is_active() {
                 rules = Some(landlock_rules::create(args, &[], &report.mounts).map_err(io::Error::other)?);
@@ -174,7 +177,7 @@ impl ConfinedRunner {
     }
 }
 
-/// Forwards hew's requests until hew ends everything or is gone.
+/// Forwards hew's requests until hew requests the end or exits.
 fn watch_parent(mut hew: UnixStream, leader: Pid) {
     let mut byte = [0];
     while let Ok(1) = hew.read(&mut byte) {

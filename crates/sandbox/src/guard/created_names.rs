@@ -6,7 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the memory of a process is a file")]
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -19,6 +19,7 @@ use std::thread;
 use rustix::fs::{Mode, OFlags};
 use seccompiler::sock_filter;
 
+use super::caller_path::{Caller, CallerPath};
 use super::syscall;
 use crate::confinement::is_generated;
 use crate::guard_request::GuardRequest;
@@ -55,12 +56,23 @@ const CALLS: &[CreatingCall] = &[
     (libc::SYS_symlink, None, None, 1),
 ];
 
-/// The maximum number of links from one to the next.
-const MAX_LINKS: usize = 40;
+/// The calls among them that give a directory with contents a name.
+const MOVES: &[libc::c_long] = &[
+    libc::SYS_renameat2,
+    libc::SYS_symlinkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_renameat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+];
 
 /// The names that must not be created.
 pub(super) struct CreatedNames {
     paths: HashSet<PathBuf>,
+    /// The missing directories above them, which may be created empty only.
+    folders: HashSet<PathBuf>,
     /// A directory and a name each that must not be created below it.
     below: Vec<(PathBuf, PathBuf)>,
     /// The last components of both. Other names need not be resolved.
@@ -73,16 +85,28 @@ pub(super) struct CreatedNames {
 impl CreatedNames {
     /// `None` if all protected paths exist.
     pub(super) fn new(request: &GuardRequest) -> Option<Self> {
+        let mut folders_of = HashMap::new();
         let missing = request.protected.iter().filter(|path| path.symlink_metadata().is_err());
-        let paths: HashSet<PathBuf> = missing.filter_map(|path| canonical(path)).collect();
+        let missing = missing.filter_map(|path| {
+            let parent = path.parent()?;
+            let folder = folders_of.entry(parent).or_insert_with(|| canonical_folder(parent));
+            Some(folder.as_ref()?.join(path.file_name()?))
+        });
+        let paths: HashSet<PathBuf> = missing.collect();
+        let is_missing = |folder: &&Path| folder.symlink_metadata().is_err();
+        let above = paths
+            .iter()
+            .flat_map(|path| path.ancestors().skip(1).take_while(is_missing));
+        let folders: HashSet<PathBuf> = above.map(Path::to_owned).collect();
         let is_rules = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().ends_with(b"rules"));
         let rules = request.protected.iter().filter(is_rules);
         let rules: HashSet<PathBuf> = rules.filter_map(|path| canonical(path)).collect();
         let below = request.uncreatable.clone();
-        let all = paths.iter().chain(below.iter().map(|(_, name)| name));
+        let all = paths.iter().chain(&folders).chain(below.iter().map(|(_, name)| name));
         let names: HashSet<OsString> = all.filter_map(|path| Some(path.file_name()?.to_owned())).collect();
         (!names.is_empty() || !rules.is_empty()).then(|| Self {
             paths,
+            folders,
             below,
             names,
             rules,
@@ -117,51 +141,69 @@ impl CreatedNames {
         let Some((_, flags, folder, path)) = CALLS.iter().find(|(other, ..)| *other == number) else {
             return false;
         };
-        let Some(path) = read_path(call.pid, call.data.args[*path]) else {
-            return false;
+        let exchanges = number == libc::SYS_renameat2 && call.data.args[4] & u64::from(libc::RENAME_EXCHANGE) != 0;
+        self.is_denied_name(call, (*folder, *path), flags.is_some())
+            || (exchanges && self.is_denied_name(call, (Some(0), 1), false))
+    }
+
+    /// Whether the name given by these arguments must not be created: the descriptor of a directory and a path.
+    fn is_denied_name(
+        &self,
+        call: &libc::seccomp_notif,
+        (folder, path): (Option<usize>, usize),
+        follows_last: bool,
+    ) -> bool {
+        // A process that cannot be inspected, such as one whose program is not readable, creates nothing.
+        let Some(path) = read_path(call.pid, call.data.args[path]) else {
+            return true;
         };
-        let base = match folder.map(|folder| call.data.args[folder] as i32) {
-            Some(descriptor) if descriptor != libc::AT_FDCWD => format!("/proc/{}/fd/{descriptor}", call.pid),
-            Some(_) | None => format!("/proc/{}/cwd", call.pid),
+        let descriptor = folder
+            .map(|folder| call.data.args[folder] as i32)
+            .filter(|descriptor| *descriptor != libc::AT_FDCWD);
+        let is_relevant = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
+            self.names.contains(name) || rules_of_mode(name).is_some()
         };
-        let mut path = Path::new(&base).join(path);
-        // Opening a link creates its target.
-        let links = flags.map_or(0, |_| MAX_LINKS);
-        for _ in 0..links {
-            let Ok(target) = path.read_link() else { break };
-            path = path.with_file_name("").join(target);
-        }
-        let name = path.file_name().unwrap_or_default();
-        if !self.names.contains(name) && rules_of_mode(name).is_none() {
+        // Opening a link creates its target, which may have another name.
+        if !follows_last && !is_relevant(&path) {
             return false;
         }
-        canonical(&path).is_some_and(|path| {
-            let is_below = |(folder, name): &(PathBuf, PathBuf)| {
-                path.strip_prefix(folder)
-                    .is_ok_and(|inner| inner.ends_with(name) && !is_generated(inner))
-            };
-            let of_mode = path.file_name().and_then(rules_of_mode);
-            self.paths.contains(&path)
-                || self.below.iter().any(is_below)
-                || of_mode.is_some_and(|rules| self.rules.contains(&path.with_file_name(rules)))
-        })
+        let caller = Caller { thread: call.pid };
+        match caller.resolve(descriptor, &path, follows_last) {
+            CallerPath::Entry(path) => is_relevant(&path) && self.denies(&path, libc::c_long::from(call.data.nr)),
+            CallerPath::Nowhere => false,
+            CallerPath::Unknown => true,
+        }
+    }
+
+    /// Whether this call must not create this real path.
+    fn denies(&self, path: &Path, number: libc::c_long) -> bool {
+        let is_below = |(folder, name): &(PathBuf, PathBuf)| {
+            path.strip_prefix(folder)
+                .is_ok_and(|inner| inner.ends_with(name) && !is_generated(inner))
+        };
+        let of_mode = path.file_name().and_then(rules_of_mode);
+        self.paths.contains(path)
+            || (MOVES.contains(&number) && self.folders.contains(path))
+            || self.below.iter().any(is_below)
+            || of_mode.is_some_and(|rules| self.rules.contains(&path.with_file_name(rules)))
     }
 }
 
 /// The path with a canonical parent. The last components need not exist.
 fn canonical(path: &Path) -> Option<PathBuf> {
-    let (name, parent) = (path.file_name()?, path.parent()?);
-    let folder = match rustix::fs::open(
-        parent,
-        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    ) {
+    Some(canonical_folder(path.parent()?)?.join(path.file_name()?))
+}
+
+/// The canonical path of a directory. The last components need not exist.
+fn canonical_folder(folder: &Path) -> Option<PathBuf> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::open(folder, flags, Mode::empty()) {
         // In time proportional to the depth, unlike `canonicalize`.
-        Ok(folder) => std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).ok()?,
-        Err(rustix::io::Errno::NOENT) => canonical(parent)?,
-        Err(_) => return None,
-    };
-    Some(folder.join(name))
+        Ok(folder) => std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).ok(),
+        Err(rustix::io::Errno::NOENT) => canonical(folder),
+        Err(_) => None,
+    }
 }
 
 /// The name of the rules file for all modes: `.clinerules` for `.clinerules-code`.
@@ -189,6 +231,18 @@ fn read_path(process: u32, address: u64) -> Option<PathBuf> {
         length += count;
     }
     None
+}
+
+/// Whether the kernel can ask about system calls, tried in a thread of its own.
+pub(super) fn check() -> io::Result<()> {
+    let tried = thread::scope(|scope| {
+        let attempt = || {
+            rustix::thread::set_no_new_privs(true)?;
+            syscall::listen_to_system_calls(&filter()).map(drop)
+        };
+        scope.spawn(attempt).join()
+    });
+    tried.unwrap_or_else(|_| Err(io::Error::other("the filtering thread panicked")))
 }
 
 /// A filter that makes the kernel ask about these calls.

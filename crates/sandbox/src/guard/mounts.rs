@@ -66,9 +66,10 @@ impl MountTable {
             (&request.protected, MountKind::Protected),
             (&request.hidden, MountKind::Hidden),
         ] {
-            wanted.extend(paths.iter().map(|path| (path.clone(), kind)));
+            // Without a trailing slash, with which a file does not exist.
+            wanted.extend(paths.iter().map(|path| (path.components().collect(), kind)));
         }
-        // Pins and protection harm nobody if they are not needed any more.
+        // Pins and protection have no effect if they are not needed any more.
         let shown = |(path, kind): (&PathBuf, &MountKind)| {
             (*kind == MountKind::Hidden && wanted.get(path) != Some(&MountKind::Hidden)).then(|| path.clone())
         };
@@ -129,7 +130,7 @@ fn mount_shared_memory(args: &GuardArgs) -> io::Result<()> {
 
 /// A private devpts, in which programs can open new terminals but not the user's.
 fn mount_devpts() -> io::Result<()> {
-    let (folder, maker) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
+    let (folder, multiplexer) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
     if !folder.is_dir() {
         return Ok(());
     }
@@ -141,8 +142,8 @@ fn mount_devpts() -> io::Result<()> {
         flags,
         c"newinstance,ptmxmode=0666,mode=0620",
     )?;
-    if maker.exists() && !maker.is_symlink() {
-        mount_bind_recursive(folder.join("ptmx"), maker)?;
+    if multiplexer.exists() && !multiplexer.is_symlink() {
+        mount_bind_recursive(folder.join("ptmx"), multiplexer)?;
     }
     Ok(())
 }

@@ -6,12 +6,17 @@
 
 #![allow(clippy::disallowed_methods, reason = "a guard puts protected files back")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use super::moved_paths::MovedPaths;
 use crate::guard_args::GuardArgs;
@@ -25,11 +30,17 @@ const MAX_DEPTH: usize = 3;
 const MAX_ENTRIES: usize = 256;
 /// The suffix for content found in place of a protected path.
 const BLOCKED_SUFFIX: &str = ".blocked";
+/// The maximum number of names that are tried.
+const MAX_TRIES: usize = 100;
+/// So many names are numbered; a command can take all of them, but cannot predict the others.
+const NUMBERED_TRIES: usize = 10;
 
 /// The previous state of paths.
 pub(super) struct ProtectedSnapshot {
     moved: MovedPaths,
     paths: Vec<(PathBuf, PathState)>,
+    /// The links above the paths.
+    links: BTreeSet<(PathBuf, PathBuf)>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -55,12 +66,15 @@ impl ProtectedSnapshot {
         };
         let written = |path: &Path| args.writable.iter().any(|root| path.starts_with(root));
         let open = request.protected.iter().filter(|path| written(path) && !mounted(path));
+        let open: Vec<&PathBuf> = open.collect();
         Self {
+            links: links(open.iter().flat_map(|path| path.ancestors().skip(1)).collect()),
             moved: match report.mounts {
                 LayerStatus::Active => MovedPaths::default(),
                 LayerStatus::Missing(_) => MovedPaths::new(request.pinned.iter().chain(&request.hidden)),
             },
             paths: open
+                .into_iter()
                 .map(|path| (path.clone(), PathState::of(path, MAX_DEPTH)))
                 .collect(),
         }
@@ -75,12 +89,24 @@ impl ProtectedSnapshot {
             .filter(|(path, state)| PathState::of(path, MAX_DEPTH) != *state);
         let changed: Vec<(PathBuf, PathState)> = changed.collect();
         let changed = changed.into_iter().map(|(path, state)| {
+            // Files elsewhere, to which a new link leads, stay unchanged.
+            for (link, _) in links(path.ancestors().skip(1).collect()).difference(&self.links) {
+                drop(move_aside(link));
+            }
             // Paths that cannot be restored are returned too.
             drop(state.restore(&path));
             path
         });
         moved.into_iter().chain(changed).collect()
     }
+}
+
+/// The links among these paths, and their targets, outermost first.
+fn links(paths: BTreeSet<&Path>) -> BTreeSet<(PathBuf, PathBuf)> {
+    let links = paths
+        .into_iter()
+        .map(|path| Some((path.to_owned(), fs::read_link(path).ok()?)));
+    links.flatten().collect()
 }
 
 impl PathState {
@@ -128,8 +154,9 @@ impl PathState {
             Self::File { contents, mode } => {
                 // Also prevents a link from redirecting the write.
                 move_aside(path)?;
-                fs::write(path, contents)?;
-                fs::set_permissions(path, fs::Permissions::from_mode(mode))
+                let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+                file.write_all(&contents)?;
+                file.set_permissions(fs::Permissions::from_mode(mode))
             }
             Self::Folder(entries) => {
                 if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
@@ -149,13 +176,48 @@ impl PathState {
     }
 }
 
+/// Gives a path another name, whatever names a command has taken before.
 pub(super) fn move_aside(path: &Path) -> io::Result<()> {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(BLOCKED_SUFFIX);
-    match fs::rename(path, aside) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        renamed => renamed,
+    let mut is_opened = false;
+    let mut number = 0;
+    while number < MAX_TRIES {
+        let mut aside = path.as_os_str().to_owned();
+        match number {
+            0 => {}
+            1..NUMBERED_TRIES => aside.push(format!(".{number}")),
+            _ => aside.push(format!(
+                ".{}",
+                SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default()
+                    .as_nanos()
+            )),
+        }
+        aside.push(BLOCKED_SUFFIX);
+        match renameat_with(CWD, path, CWD, &aside, RenameFlags::NOREPLACE) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::EXIST) => number += 1,
+            // A command can take away the user's own permissions.
+            Err(Errno::ACCESS | Errno::PERM) if !is_opened => {
+                is_opened = true;
+                open_up(path.parent().unwrap_or(path))?;
+            }
+            // The file system does not support the flag.
+            Err(Errno::INVAL | Errno::NOSYS) => return fs::rename(path, aside),
+            Err(error) => return Err(error.into()),
+        }
     }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Gives the user all permissions for a directory.
+fn open_up(folder: &Path) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(folder, flags, Mode::empty())?;
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode & 0o777);
+    // Not by name: it may be a link by now.
+    let own = format!("/proc/self/fd/{}", opened.as_raw_fd());
+    Ok(rustix::fs::chmod(own, mode | Mode::RWXU)?)
 }
 
 #[cfg(test)]
@@ -180,7 +242,22 @@ mod tests {
     #[test]
     fn changed_paths_are_restored_and_the_change_is_kept_next_to_them() {
         type Change = fn(&Path);
-        let cases: [(&str, Change, &[&str], &[&str]); 6] = [
+        let cases: [(&str, Change, &[&str], &[&str]); 7] = [
+            (
+                "a link to another directory",
+                |git| {
+                    fs::create_dir(git.join("other")).unwrap();
+                    fs::write(git.join("other/file"), "mine").unwrap();
+                    std::os::unix::fs::symlink("other", git.join("later")).unwrap();
+                },
+                &["later/file"],
+                &[
+                    "config: old",
+                    "hooks/a: hook",
+                    "later.blocked -> other",
+                    "other/file: mine",
+                ],
+            ),
             ("nothing", |_| {}, &[], &["config: old", "hooks/a: hook"]),
             (
                 "a file changed",
@@ -230,17 +307,36 @@ mod tests {
                 ..GuardArgs::from_args(["__confine", "--"].map(OsString::from)).unwrap()
             };
             let request = GuardRequest {
-                protected: ["config", "hooks", "commondir"].map(|name| git.join(name)).into(),
+                protected: ["config", "hooks", "commondir", "later/file"]
+                    .map(|name| git.join(name))
+                    .into(),
                 ..GuardRequest::default()
             };
-            let seal = ProtectedSnapshot::new(&args, &request, &ConfinementReport::unconfined("a test"));
+            let snapshot = ProtectedSnapshot::new(&args, &request, &ConfinementReport::unconfined("a test"));
             change(git);
             let undone: Vec<PathBuf> = undone.iter().map(|name| git.join(name)).collect();
             assert_eq!(
-                (seal.restore_changed(), listing(git)),
+                (snapshot.restore_changed(), listing(git)),
                 (undone, after.iter().map(|line| (*line).into()).collect()),
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn a_taken_name_or_missing_permissions_do_not_keep_a_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hook");
+        fs::write(&path, "evil").unwrap();
+        fs::create_dir_all(folder.path().join("hook.blocked/x")).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o500)).unwrap();
+        move_aside(&path).unwrap();
+        assert!(!path.exists() && folder.path().join("hook.1.blocked").is_file());
+        for number in 2..2 * MAX_TRIES {
+            fs::write(folder.path().join(format!("hook.{number}.blocked")), "").unwrap();
+        }
+        fs::write(&path, "evil").unwrap();
+        move_aside(&path).unwrap();
+        assert!(!path.exists());
     }
 }

@@ -181,6 +181,9 @@ fn denied_calls(network: NetworkAccess, processes: &LayerStatus) -> Result<Secco
             rules.insert(call, vec![others(0)?]);
         }
     }
+    // The guard inspects processes that create files.
+    let hidden = number(libc::PR_SET_DUMPABLE);
+    rules.insert(libc::SYS_prctl, vec![rule([(0, Is::Eq, hidden), (1, Is::Ne, 1)])?]);
     // Injecting terminal input.
     let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule([(1, Is::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);

@@ -5,7 +5,7 @@
 pub(crate) enum Stop {
     /// Landlock or mounts: writing to a file.
     Files,
-    /// Mounts alone.
+    /// Mounts unconfined.
     Mounts,
     /// Mounts, or restoring as a fallback: changes within the workspace.
     Undoing,
@@ -19,7 +19,7 @@ pub(crate) enum Stop {
 
 /// Whether the command escapes without a sandbox, which proves that the attempt is real.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Alone {
+pub(crate) enum Unconfined {
     /// It escapes.
     Escapes,
     /// It escapes as root.
@@ -28,10 +28,10 @@ pub(crate) enum Alone {
     Untried,
 }
 
-pub(crate) type Attempt = (&'static str, Stop, Alone, &'static str);
+pub(crate) type Attempt = (&'static str, Stop, Unconfined, &'static str);
 
-use Alone::{AsRoot, Escapes, Untried};
 use Stop::{Always, Files, Hiding, Landlock, Mounts, Undoing};
+use Unconfined::{AsRoot, Escapes, Untried};
 
 pub(crate) const ATTEMPTS: &[Attempt] = &[
     // Files outside of the workspace.
@@ -381,7 +381,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     ("trace another", Always, Escapes, "$ATTEMPT ptrace $HEW"),
     ("signal another", Landlock(6), Escapes, "$ATTEMPT kill $HEW"),
     ("signal the guard", Landlock(6), Escapes, "$ATTEMPT kill $PPID"),
-    ("signal everybody", Always, Escapes, "$ATTEMPT kill -1"),
+    ("signal every process", Always, Escapes, "$ATTEMPT kill -1"),
     (
         "open a raw pair of local sockets",
         Always,
@@ -411,9 +411,9 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         Escapes,
         "cat /proc/$HEW/oom_score_adj > /proc/$HEW/oom_score_adj",
     ),
-    ("write to the person's terminal", Files, Escapes, "echo x > $TERMINAL"),
+    ("write to the user's terminal", Files, Escapes, "echo x > $TERMINAL"),
     (
-        "read from the person's terminal",
+        "read from the user's terminal",
         Landlock(1),
         Escapes,
         "$ATTEMPT open $TERMINAL",

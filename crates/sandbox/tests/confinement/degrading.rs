@@ -3,22 +3,23 @@
 use sandbox::{Confinement, LayerStatus};
 
 use crate::escapes::escaped;
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 #[tokio::test]
 async fn without_namespaces_landlock_and_restoring_confine() {
-    let escaped = escaped("no-namespaces", Stage::confinement).await;
+    let escaped = escaped("no-namespaces", Fixture::confinement).await;
     assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
 }
 
 #[tokio::test]
 async fn without_landlock_the_mounts_confine() {
-    let escaped = escaped("no-landlock", Stage::confinement).await;
+    let escaped = escaped("no-landlock", Fixture::confinement).await;
     assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
 }
 
 /// Missing features, the layers that remain (Landlock, mounts, PID namespace), and whether commands still run.
-const DEGRADATIONS: [(&str, [bool; 3], bool); 9] = [
+const DEGRADATIONS: [(&str, [bool; 3], bool); 10] = [
+    ("no-listener", [true, true, true], true),
     ("", [true, true, true], true),
     ("no-pid-namespace", [true, true, false], true),
     ("no-landlock", [false, true, true], true),
@@ -32,31 +33,34 @@ const DEGRADATIONS: [(&str, [bool; 3], bool); 9] = [
 
 #[tokio::test]
 async fn missing_layers_are_reported_and_without_both_file_layers_nothing_runs() {
-    for (pretend, [landlock, mounts, processes], runs) in DEGRADATIONS {
-        let stage = Stage::new();
-        let mut request = stage.request("echo ran > ran");
-        request.environment = request.environment.with("PRETEND", pretend);
-        let exit = stage.confinement().spawn(&request).unwrap().exit().await;
+    for (simulated, [landlock, mounts, processes], runs) in DEGRADATIONS {
+        let fixture = Fixture::new();
+        let mut request = fixture.request("echo ran > ran");
+        request.environment = request.environment.with("PRETEND", simulated);
+        let exit = fixture.confinement().spawn(&request).unwrap().exit().await;
         let report = exit.confinement.unwrap().report;
         let has = |layer: &LayerStatus| layer.is_active();
         // This machine may lack a layer too.
-        assert!(landlock || report.landlock.is_none(), "{pretend}: {report:?}");
-        assert!(mounts || !has(&report.mounts), "{pretend}: {report:?}");
-        assert!(processes || !has(&report.processes), "{pretend}: {report:?}");
+        assert!(landlock || report.landlock.is_none(), "{simulated}: {report:?}");
+        assert!(mounts || !has(&report.mounts), "{simulated}: {report:?}");
+        assert!(processes || !has(&report.processes), "{simulated}: {report:?}");
+        let has_listener = !["no-listener", "no-seccomp"].contains(&simulated);
+        assert!(has_listener || !has(&report.names), "{simulated}: {report:?}");
         assert_eq!(
             report.gaps().is_empty(),
             report.insufficient().is_none()
+                && has(&report.names)
                 && has(&report.mounts)
                 && (has(&report.processes) || report.landlock >= Some(6))
         );
         assert_eq!(
             report.insufficient().is_none(),
-            stage.work().join("ran").exists(),
-            "{pretend}"
+            fixture.work().join("ran").exists(),
+            "{simulated}"
         );
         assert!(
             runs || report.insufficient().is_some(),
-            "{pretend}: {}",
+            "{simulated}: {}",
             exit.output.head
         );
         if !runs {
@@ -72,29 +76,29 @@ async fn missing_layers_are_reported_and_without_both_file_layers_nothing_runs()
 
 #[tokio::test]
 async fn the_report_matches_the_confinement_of_a_command() {
-    let stage = Stage::new();
-    let report = stage.confinement().report().unwrap();
+    let fixture = Fixture::new();
+    let report = fixture.confinement().report().unwrap();
     println!("this machine enforces {report}");
-    let exit = stage.run(&stage.confinement(), "true").await;
+    let exit = fixture.run(&fixture.confinement(), "true").await;
     assert_eq!(exit.confinement.unwrap().report, report);
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_a_launcher_never_runs_the_command() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let wrong = Confinement {
         launcher: "/bin/true".into(),
-        ..stage.confinement()
+        ..fixture.confinement()
     };
     assert!(wrong.report().is_err());
     // It may end before or after it was sent the command.
-    if let Ok(mut process) = wrong.spawn(&stage.request("echo ran > ran")) {
+    if let Ok(mut process) = wrong.spawn(&fixture.request("echo ran > ran")) {
         assert_eq!(process.exit().await.status, sandbox::ProcessStatus::Unknown);
     }
-    assert!(!stage.work().join("ran").exists());
+    assert!(!fixture.work().join("ran").exists());
     let missing = Confinement {
         launcher: "/no/such/launcher".into(),
-        ..stage.confinement()
+        ..fixture.confinement()
     };
-    assert!(missing.spawn(&stage.request("true")).is_err());
+    assert!(missing.spawn(&fixture.request("true")).is_err());
 }

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 
 use sandbox::{Confinement, ConfinementLevel, ConfinementReport, NetworkAccess, ProcessStatus};
 
-use crate::attempts::{ATTEMPTS, Alone, Stop};
-use crate::stage::{Print, Stage};
+use crate::attempts::{ATTEMPTS, Stop, Unconfined};
+use crate::fixture::{Fixture, Print};
 
 /// Runs every attempt in its own directory, and reports those that escaped.
-pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confinement) -> Vec<String> {
-    let mut escaped = Vec::new();
+pub(crate) async fn escaped(simulated: &str, confinement: impl Fn(&Fixture) -> Confinement) -> Vec<String> {
+    let (mut escaped, mut tried) = (Vec::new(), 0);
     for (name, stop, _, line) in ATTEMPTS {
-        let stage = Stage::new();
-        let before = stage.fingerprint();
-        let mut request = stage.request(line);
-        request.environment = request.environment.with("PRETEND", pretend);
-        let exit = confinement(&stage).spawn(&request).unwrap().exit().await;
+        let fixture = Fixture::new();
+        let before = fixture.fingerprint();
+        let mut request = fixture.request(line);
+        request.environment = request.environment.with("PRETEND", simulated);
+        let exit = confinement(&fixture).spawn(&request).unwrap().exit().await;
         let confined = exit.confinement.unwrap();
         if !is_stopped(*stop, &confined.report) {
             println!(
@@ -25,9 +25,10 @@ pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confi
             );
             continue;
         }
+        tried += 1;
         // If a change can only be reverted, the command itself succeeds.
         let undone = *stop == Stop::Undoing && !confined.report.mounts.is_active();
-        let mut after = stage.fingerprint();
+        let mut after = fixture.fingerprint();
         if undone {
             // Restoring takes time.
             after
@@ -39,6 +40,7 @@ pub(crate) async fn escaped(pretend: &str, confinement: impl Fn(&Stage) -> Confi
             escaped.push(format!("{name}: {:?}, {changed:#?}, {}", exit.status, exit.output.head));
         }
     }
+    println!("attack: tried {tried}");
     escaped
 }
 
@@ -76,18 +78,18 @@ fn changes(before: &BTreeMap<PathBuf, Print>, after: &BTreeMap<PathBuf, Print>) 
 #[tokio::test]
 async fn every_attempt_is_a_real_one() {
     let root = rustix::process::geteuid().is_root();
-    for (name, _, alone, line) in ATTEMPTS {
-        let tried = match alone {
-            Alone::Escapes => true,
-            Alone::AsRoot => root,
-            Alone::Untried => false,
+    for (name, _, unconfined, line) in ATTEMPTS {
+        let tried = match unconfined {
+            Unconfined::Escapes => true,
+            Unconfined::AsRoot => root,
+            Unconfined::Untried => false,
         };
         if !tried {
             println!("not tried without a sandbox: {name}");
             continue;
         }
-        let stage = Stage::new();
-        let exit = sandbox::spawn(&stage.request(line)).unwrap().exit().await;
+        let fixture = Fixture::new();
+        let exit = sandbox::spawn(&fixture.request(line)).unwrap().exit().await;
         assert_eq!(exit.status, ProcessStatus::Exited(0), "{name}: {}", exit.output.head);
     }
 }
@@ -95,15 +97,15 @@ async fn every_attempt_is_a_real_one() {
 #[tokio::test]
 async fn nothing_escapes_the_workspace() {
     assert!(ATTEMPTS.len() >= 40);
-    let escaped = escaped("", Stage::confinement).await;
+    let escaped = escaped("", Fixture::confinement).await;
     assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
 }
 
 #[tokio::test]
 async fn nothing_escapes_the_read_only_level() {
-    let escaped = escaped("", |stage| Confinement {
+    let escaped = escaped("", |fixture| Confinement {
         level: ConfinementLevel::ReadOnly,
-        ..stage.confinement()
+        ..fixture.confinement()
     })
     .await;
     assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
@@ -125,12 +127,12 @@ async fn a_granted_network_opens_the_network_and_nothing_else() {
         ("$ATTEMPT socket 17 3 768", false),
         ("echo x > $OUTSIDE/new", false),
     ] {
-        let stage = Stage::new();
+        let fixture = Fixture::new();
         let granted = Confinement {
             network: NetworkAccess::Granted,
-            ..stage.confinement()
+            ..fixture.confinement()
         };
-        let exit = stage.run(&granted, line).await;
+        let exit = fixture.run(&granted, line).await;
         assert_eq!(
             exit.status == ProcessStatus::Exited(0),
             expected,

@@ -12,5 +12,5 @@ mod attempts;
 mod degrading;
 mod ending;
 mod escapes;
+mod fixture;
 mod ordinary;
-mod stage;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sandbox::{Confinement, ConfinementLevel, ProcessStatus};
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 /// A required program, a command, and the last line of its output.
 const WORK: &[(&str, &str, &str)] = &[
@@ -132,7 +132,7 @@ fn has(program: &str) -> bool {
     folders().iter().any(|folder| folder.join(program).is_file())
 }
 
-async fn check(pretend: &str) {
+async fn check(simulated: &str) {
     for (program, line, last) in WORK {
         if !has(program) {
             let installed = *program == "pytest" && std::env::var_os("HEW_PYTHON").is_some();
@@ -140,11 +140,11 @@ async fn check(pretend: &str) {
             println!("skipped: {program} is not there: {line}");
             continue;
         }
-        let stage = Stage::new();
-        let mut request = stage.request(line);
+        let fixture = Fixture::new();
+        let mut request = fixture.request(line);
         // The toolchain is in the real home directory, which is readable.
         let home = std::env::var("HOME").unwrap_or_default();
-        for (name, value) in [("CARGO_USER", home.as_str()), ("PRETEND", pretend)] {
+        for (name, value) in [("CARGO_USER", home.as_str()), ("PRETEND", simulated)] {
             request.environment = request.environment.with(name, value);
         }
         let path = std::env::join_paths(folders()).unwrap();
@@ -160,7 +160,7 @@ async fn check(pretend: &str) {
         // No hidden paths next to new files, which would be unreadable without namespaces.
         let confinement = Confinement {
             hidden: Vec::new(),
-            ..stage.confinement()
+            ..fixture.confinement()
         };
         let exit = confinement.spawn(&request).unwrap().exit().await;
         let output = exit.output.head.trim_end();
@@ -186,9 +186,9 @@ async fn ordinary_work_succeeds_without_namespaces() {
 
 #[tokio::test]
 async fn new_terminals_can_be_opened() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let line = "python3 -c 'import os, pty; ours, theirs = pty.openpty(); os.write(theirs, b\"tty\"); print(os.read(ours, 3))'";
-    let exit = stage.run(&stage.confinement(), line).await;
+    let exit = fixture.run(&fixture.confinement(), line).await;
     if !has("python3") || !exit.confinement.unwrap().report.mounts.is_active() {
         println!("skipped: python3 is not there, or there are no namespaces to have terminals in");
         return;
@@ -201,9 +201,9 @@ async fn new_terminals_can_be_opened() {
 
 #[tokio::test]
 async fn hidden_paths_do_not_affect_their_siblings() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let line = "echo new > beside && cat beside file && ls .env && ls -d secrets";
-    let exit = stage.run(&stage.confinement(), line).await;
+    let exit = fixture.run(&fixture.confinement(), line).await;
     if !exit.confinement.as_ref().unwrap().report.mounts.is_active() {
         println!("skipped: without namespaces new files beside hidden ones cannot be read");
         return;
@@ -216,10 +216,10 @@ async fn hidden_paths_do_not_affect_their_siblings() {
 
 #[tokio::test]
 async fn reading_and_running_succeed_at_the_read_only_level() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let read_only = Confinement {
         level: ConfinementLevel::ReadOnly,
-        ..stage.confinement()
+        ..fixture.confinement()
     };
     for (line, expected) in [
         ("cat file", ProcessStatus::Exited(0)),
@@ -228,7 +228,7 @@ async fn reading_and_running_succeed_at_the_read_only_level() {
         ("! touch new 2>/dev/null", ProcessStatus::Exited(0)),
         ("! touch /tmp/new-$$ 2>/dev/null", ProcessStatus::Exited(0)),
     ] {
-        let exit = stage.run(&read_only, line).await;
+        let exit = fixture.run(&read_only, line).await;
         assert_eq!(exit.status, expected, "{line}: {}", exit.output.head);
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::editor_view::EditorReport;
 use super::options::SessionOptions;
-use super::{AcpSessions, prompt_content};
+use super::{AcpSessions, AcpSharing, prompt_content};
 
 /// The compaction command.
 const COMPACT: &str = "compact";
@@ -30,6 +30,7 @@ pub(super) struct EditorSession {
     pub(super) peer: Peer,
     pub(super) backend: Arc<dyn AcpSessions>,
     pub(super) client: ClientCapabilities,
+    pub(super) sharing: AcpSharing,
     commands: mpsc::Sender<Command>,
     state: Mutex<EditorSessionState>,
 }
@@ -38,6 +39,8 @@ struct EditorSessionState {
     offer: SessionOptions,
     /// The prompts that wait for the end of a turn, in order.
     turns: Vec<PendingTurn>,
+    /// Texts of this editor's prompts that are not part of the conversation yet.
+    sent: Vec<String>,
     /// Whether a turn is running, including autonomous ones.
     running: bool,
     /// Number of prompts being parsed.
@@ -84,6 +87,7 @@ pub(super) struct EditorSessionParams {
     pub(super) client: ClientCapabilities,
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) offer: SessionOptions,
+    pub(super) sharing: AcpSharing,
 }
 
 impl EditorSession {
@@ -95,10 +99,12 @@ impl EditorSession {
             peer: birth.peer,
             backend: birth.backend,
             client: birth.client,
+            sharing: birth.sharing,
             commands: birth.commands,
             state: Mutex::new(EditorSessionState {
                 offer: birth.offer,
                 turns: Vec::new(),
+                sent: Vec::new(),
                 running: false,
                 arriving: 0,
                 stopped: false,
@@ -138,6 +144,9 @@ impl EditorSession {
                 let why = "a turn is running in this session; cancel it first, or wait for its end";
                 return Err(Error::invalid_request().data(Value::from(why)));
             }
+            if let Command::Prompt { message, .. } = &command {
+                state.sent.push(session::user_text(message));
+            }
             let begun = state.turns.is_empty() && !state.running;
             state.turns.push(PendingTurn {
                 done,
@@ -169,7 +178,7 @@ impl EditorSession {
         self.command(Command::Interrupt).await;
     }
 
-    /// Sends a command. A session that is gone reports it by its events.
+    /// Sends a command. A session that has ended reports it by its events.
     pub(super) async fn command(&self, command: Command) {
         drop(self.commands.send(command).await);
     }
@@ -190,11 +199,20 @@ impl EditorSession {
         self.lock().running = true;
     }
 
-    /// The oldest waiting prompt was accepted: the next end of a turn belongs to it.
-    pub(super) fn prompt_accepted(&self) {
-        if let Some(turn) = self.lock().turns.iter_mut().find(|turn| !turn.accepted) {
+    /// A prompt was accepted. If it is one of this editor, the next end of a turn belongs to the oldest waiting one, and the
+    /// result is true.
+    pub(super) fn prompt_accepted(&self, message: &Message) -> bool {
+        let text = session::user_text(message);
+        let mut state = self.lock();
+        match state.sent.iter().position(|sent| *sent == text) {
+            Some(at) => drop(state.sent.remove(at)),
+            None if self.sharing == AcpSharing::Shared => return false,
+            None => {}
+        }
+        if let Some(turn) = state.turns.iter_mut().find(|turn| !turn.accepted) {
             turn.accepted = true;
         }
+        true
     }
 
     /// A notice was sent, possibly because a waiting prompt was refused: no waiting prompt outlives the running turn.
@@ -301,7 +319,7 @@ impl EditorSession {
         self.update(update).await;
     }
 
-    /// Sends a session update. Ignored if the editor is gone.
+    /// Sends a session update. Ignored if the editor has disconnected.
     pub(super) async fn update(&self, update: SessionUpdate) {
         let update = SessionNotification::new(self.name.clone(), update);
         drop(self.peer.notify("session/update", &update).await);

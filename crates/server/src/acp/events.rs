@@ -278,7 +278,12 @@ impl EventPresenter {
 
     async fn item_finished(&mut self, item: &Item) {
         match &item.body {
-            Body::Prompt { .. } => self.live.prompt_accepted(),
+            Body::Prompt { message } => {
+                let is_own = self.live.prompt_accepted(message);
+                if !is_own {
+                    replay::replay_prompt(&self.live, message, &item.id.to_string()).await;
+                }
+            }
             Body::Reply { message, .. } => {
                 for part in &message.parts {
                     if let Part::ToolCall { id, name, input, .. } = part {

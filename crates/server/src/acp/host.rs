@@ -30,7 +30,8 @@ use super::editor_view::{self, EditorReport};
 use super::options::SessionOptions;
 use super::terminals::EditorTerminals;
 use super::{
-    AcpError, AcpErrorKind, AcpSessionTarget, AcpSessions, OpenSessionRequest, OpenedAcpSession, events, replay,
+    AcpError, AcpErrorKind, AcpSessionTarget, AcpSessions, AcpSharing, OpenSessionRequest, OpenedAcpSession, events,
+    replay,
 };
 
 /// Sessions per page of a list.
@@ -315,7 +316,7 @@ impl AcpHost {
             && let Ok(session) = parse_session_id(name)
         {
             // Loading an open session reopens it: the editor has forgotten it.
-            drop(self.close(session).await);
+            drop(self.leave(session).await);
         }
         let client = self.client().clone();
         let can_show = client.fs.read_text_file || client.fs.write_text_file;
@@ -365,6 +366,7 @@ impl AcpHost {
             models,
             levels,
             notices,
+            sharing,
         } = opened;
         let live = Arc::new(EditorSession::new(EditorSessionParams {
             id,
@@ -374,6 +376,7 @@ impl AcpHost {
             client,
             commands,
             offer: SessionOptions { modes, models, levels },
+            sharing,
         }));
         let (begin, known) = oneshot::channel();
         let shown = tokio::spawn({
@@ -418,12 +421,20 @@ impl AcpHost {
 
     /// Closes a session: running work is stopped, everything is saved.
     async fn close(&self, session: SessionId) -> Result<(), Error> {
+        self.session(&session.to_string())?.cancel().await;
+        self.leave(session).await
+    }
+
+    /// Closes a session for this editor. Running work is stopped unless the session is shared.
+    async fn leave(&self, session: SessionId) -> Result<(), Error> {
         let entry = self.sessions().remove(&session);
         let Some(SessionEntry { live, shown, begin }) = entry else {
             return Err(unknown(&session.to_string()));
         };
         drop(begin);
-        live.cancel().await;
+        if live.sharing == AcpSharing::Exclusive {
+            live.cancel().await;
+        }
         live.command(Command::Close).await;
         // Its last events are still shown.
         drop(shown.await);
@@ -431,10 +442,10 @@ impl AcpHost {
         Ok(())
     }
 
-    /// Closes all sessions.
+    /// Closes all sessions for this editor.
     async fn close_all(&self) {
         let all: Vec<SessionId> = self.sessions().keys().copied().collect();
-        let closing = all.into_iter().map(|session| self.close(session));
+        let closing = all.into_iter().map(|session| self.leave(session));
         drop(futures::future::join_all(closing).await);
     }
 
@@ -442,7 +453,7 @@ impl AcpHost {
     fn start_showing(&self, name: Option<&str>) {
         let session = name.and_then(|name| name.parse().ok());
         let begin = session.and_then(|session: SessionId| self.sessions().get_mut(&session)?.begin.take());
-        // A session that is gone needs no updates.
+        // A session that has ended needs no updates.
         if let Some(begin) = begin {
             begin.send(()).ok();
         }

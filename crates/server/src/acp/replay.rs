@@ -39,7 +39,7 @@ pub(super) async fn replay(live: &EditorSession, items: &[Arc<Item>]) {
     }
 }
 
-async fn replay_prompt(live: &EditorSession, message: &Message, id: &str) {
+pub(super) async fn replay_prompt(live: &EditorSession, message: &Message, id: &str) {
     let chunk = |content: ContentBlock| SessionUpdate::UserMessageChunk(ContentChunk::new(content).message_id(id));
     let text = session::user_text(message);
     if !text.is_empty() {

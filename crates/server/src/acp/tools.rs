@@ -145,7 +145,7 @@ mod tests {
             (Some("a\nb\n"), Some("a\n"), Some(1)),
             (None, Some("new\n"), Some(1)),
             (Some("a"), Some(""), Some(1)),
-            (Some("gone"), None, None),
+            (Some("missing"), None, None),
         ] {
             let contents = ChangeContents {
                 path: "a".into(),

@@ -1,7 +1,9 @@
 //! ACP over a WebSocket: each text message is one JSON-RPC message.
 
+use super::acp_sessions::NetworkAcpSessions;
 use super::api_json::error_response;
-use super::service::HttpState;
+use super::service::{Client, HttpState};
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
@@ -11,6 +13,7 @@ use http::{HeaderValue, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+use tokio::runtime::Handle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -22,7 +25,11 @@ const MAX_MESSAGE: usize = 32 << 20;
 const PIPE: usize = 64 << 10;
 
 /// Accepts a WebSocket and serves the Agent Client Protocol on it.
-pub(super) async fn acp(State(state): State<Arc<HttpState>>, mut request: Request<Body>) -> Response {
+pub(super) async fn acp(
+    State(state): State<Arc<HttpState>>,
+    Extension(client): Extension<Client>,
+    mut request: Request<Body>,
+) -> Response {
     let text = |name| {
         request
             .headers()
@@ -34,13 +41,16 @@ pub(super) async fn acp(State(state): State<Arc<HttpState>>, mut request: Reques
     let (true, Some(key), Some("13")) = (is_upgrade, key, text(SEC_WEBSOCKET_VERSION)) else {
         return error_response(
             StatusCode::UPGRADE_REQUIRED,
-            "this address speaks ACP over WebSocket",
+            "this address serves ACP over WebSocket",
             None,
         );
     };
+    let Some(permit) = state.streams.permit(&client.device) else {
+        return error_response(StatusCode::TOO_MANY_REQUESTS, "too many connections are open", None);
+    };
     let upgrade = hyper::upgrade::on(&mut request);
-    let backend = Arc::clone(&state.registry.backend);
     drop(tokio::spawn(async move {
+        let _permit = permit;
         let Ok(upgraded) = upgrade.await else {
             return;
         };
@@ -48,8 +58,17 @@ pub(super) async fn acp(State(state): State<Arc<HttpState>>, mut request: Reques
             .max_message_size(Some(MAX_MESSAGE))
             .max_frame_size(Some(MAX_MESSAGE));
         let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
-        let (client, agent) = tokio::io::duplex(PIPE);
-        tokio::join!(bridge(socket, client), backend.serve_acp(agent));
+        let (pipe, agent) = tokio::io::duplex(PIPE);
+        let (input, output) = tokio::io::split(agent);
+        let sessions = Arc::new(NetworkAcpSessions::new(Arc::clone(&state.registry)));
+        let connected = async {
+            tokio::select! {
+                () = bridge(socket, pipe) => {}
+                () = state.revoked(&client.device) => {}
+            }
+        };
+        let wire = Handle::current();
+        tokio::join!(connected, crate::acp::serve(sessions, &wire, input, output));
     }));
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

@@ -17,9 +17,9 @@ pub type WebFuture<T> = BoxFuture<'static, Result<T, WebError>>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct WebError {
-    /// What happened.
+    /// The message.
     pub message: String,
-    /// What the user can do about it.
+    /// A hint for the user.
     pub hint: Option<String>,
     /// The kind of error.
     pub kind: WebErrorKind,
@@ -126,8 +126,11 @@ pub trait WebSessions: Send + Sync {
     /// Completes text at a cursor with the model for edit predictions.
     fn complete(&self, query: CompletionQuery) -> WebFuture<TextCompletion>;
 
-    /// Serves an ACP client until it disconnects, on the runtime of sessions.
-    fn serve_acp(&self, stream: tokio::io::DuplexStream) -> BoxFuture<'static, ()>;
+    /// The kind of a tool, by name.
+    fn tool_kind(&self, tool: &str) -> tool::ToolKind;
+
+    /// Checks whether a model is configured.
+    fn ready(&self) -> WebFuture<()>;
 }
 
 /// What to complete.

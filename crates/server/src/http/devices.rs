@@ -165,6 +165,11 @@ impl DeviceRegistry {
         })
     }
 
+    /// Whether a token is valid.
+    pub fn is_token(&self, token: &str) -> bool {
+        self.identify(token, CredentialKind::Bearer).is_some()
+    }
+
     /// Creates a device with a token for `Authorization: Bearer`.
     pub fn create_token(&self, name: &str) -> io::Result<PairedDevice> {
         self.change(|file| add_device(file, name, CredentialKind::Bearer, None, None))

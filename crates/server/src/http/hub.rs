@@ -21,13 +21,15 @@ use tokio::sync::{mpsc, watch};
 const BUFFER_BYTES: usize = 1 << 20;
 /// The maximum number of buffered events.
 const BUFFER_EVENTS: usize = 4096;
-/// The number of events that a client takes at once.
+/// The number of events that a client receives in one batch.
 const READ_EVENTS: usize = 256;
+/// Events that wait for a front end of this process; one that falls behind further is detached.
+const FRONT_END_EVENTS: usize = 8192;
 /// How long a command may wait for the session.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The position of a client in the events of a session: the buffer, the last event in it, and the last finished item, from which
-/// the log continues if the buffer is gone.
+/// the log continues if the buffer was discarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StreamPosition {
     pub(super) buffer: String,
@@ -81,7 +83,7 @@ pub(super) fn frame(position: &StreamPosition, json: &str) -> Bytes {
     Bytes::from(format!("id: {position}\ndata: {json}\n\n"))
 }
 
-/// What a client finds in the buffer.
+/// The result of reading the buffer.
 pub(super) enum HubRead {
     /// The next events, and the position after them.
     Frames(Vec<Bytes>, StreamPosition),
@@ -117,6 +119,8 @@ struct HubState {
     live: LiveState,
     head: Option<ItemId>,
     used: Instant,
+    /// Front ends of this process that joined later.
+    front_ends: Vec<mpsc::Sender<Event>>,
     /// Whether a client has come: before that, events are only followed.
     is_buffered: bool,
     is_closed: bool,
@@ -162,6 +166,7 @@ impl SessionHub {
                 live: LiveState::new(settings, title, has_unfinished_turn, notices),
                 head,
                 used: Instant::now(),
+                front_ends: Vec::new(),
                 is_buffered: false,
                 is_closed: false,
             }),
@@ -183,11 +188,15 @@ impl SessionHub {
         while let Some(event) = events.recv().await {
             self.push_event(&event);
             if let Some(front_end) = &front_end {
-                // A front end that is gone needs no events.
+                // A front end that has ended needs no events.
                 front_end.send(event).await.ok();
             }
         }
-        self.state().is_closed = true;
+        {
+            let mut state = self.state();
+            state.is_closed = true;
+            state.front_ends.clear();
+        }
         self.latest.send_modify(|latest| *latest += 1);
         self.notify();
     }
@@ -201,6 +210,9 @@ impl SessionHub {
             Event::Rewound { head } => state.head = Some(*head),
             _ => {}
         }
+        state
+            .front_ends
+            .retain(|front_end| front_end.try_send(event.clone()).is_ok());
         if state.is_buffered {
             self.push(&mut state, &event_json(event));
         }
@@ -275,6 +287,20 @@ impl SessionHub {
         }
     }
 
+    /// Adds a front end of this process. The log has everything up to the returned item; the events begin with the unfinished work
+    /// after it. They end if the front end does not keep up.
+    pub(super) fn attach(&self) -> (Option<ItemId>, mpsc::Receiver<Event>) {
+        let (sender, events) = mpsc::channel(FRONT_END_EVENTS);
+        let mut state = self.state();
+        let started = (state.live.state() != SessionState::Idle).then_some(Event::TurnStarted);
+        for event in started.into_iter().chain(state.live.unfinished_events()) {
+            // A front end that cannot take these is detached by the next event.
+            sender.try_send(event).ok();
+        }
+        state.front_ends.push(sender);
+        (state.head, events)
+    }
+
     pub(super) fn buffer_id(&self) -> &str {
         &self.buffer_id
     }
@@ -307,6 +333,11 @@ impl SessionHub {
     /// Follows a title that was set outside the session.
     pub(super) fn set_title(&self, title: String) {
         self.push_event(&Event::TitleChanged { title });
+    }
+
+    /// The highest permission level that clients may select.
+    pub(super) fn max_level(&self) -> AccessLevel {
+        self.max_level
     }
 
     pub(super) fn settings(&self) -> SessionSettings {
@@ -366,7 +397,7 @@ impl SessionHub {
 
     /// Changes the permission level, at most to the configured one.
     pub(super) async fn set_level(&self, level: AccessLevel) -> Result<(), WebError> {
-        if rank(level) > rank(self.max_level) {
+        if level_rank(level) > level_rank(self.max_level) {
             return Err(WebError {
                 message: "the permission level cannot be raised above the configured one from here".into(),
                 hint: Some("change `permission` in the configuration, or start the server with --permission".into()),
@@ -407,7 +438,7 @@ impl SessionHub {
         self.send(Command::Record { body: Box::new(body) }).await
     }
 
-    /// Tells clients that data outside the events changed, such as the unreviewed changes.
+    /// Notifies clients that data outside the events changed, such as the unreviewed changes.
     pub(super) fn announce(&self, what: &str) {
         let mut state = self.state();
         self.push(&mut state, &json!({"type": "changed", "what": what}).to_string());
@@ -437,7 +468,7 @@ impl SessionHub {
     }
 }
 
-fn rank(level: AccessLevel) -> u8 {
+pub(super) fn level_rank(level: AccessLevel) -> u8 {
     match level {
         AccessLevel::ReadOnly => 0,
         AccessLevel::Workspace => 1,
@@ -445,7 +476,7 @@ fn rank(level: AccessLevel) -> u8 {
     }
 }
 
-fn level_name(level: AccessLevel) -> &'static str {
+pub(super) fn level_name(level: AccessLevel) -> &'static str {
     match level {
         AccessLevel::ReadOnly => "read-only",
         AccessLevel::Workspace => "workspace",

@@ -103,20 +103,24 @@ impl LiveState {
         for (level, text) in &self.notices {
             events.push(json!({"type": "notice", "level": level.name(), "text": text}));
         }
-        for item in &self.open_items {
-            let (id, kind) = (item.id, item.kind.clone());
-            events.push(event_value(&Event::ItemStarted { id, kind }));
-            for delta in &item.deltas {
-                let delta = delta.clone();
-                events.push(event_value(&Event::ItemDelta { id, delta }));
-            }
-        }
-        events.extend(self.questions.iter().map(|question| event_value(&question.event)));
+        events.extend(self.unfinished_events().iter().map(event_value));
         json!({
             "type": "live", "state": self.state(), "unfinished": self.is_unfinished, "title": self.title,
             "events": events, "queued": self.queued_json(), "totals": totals_value(&self.totals),
             "settings": self.settings,
         })
+    }
+
+    /// The unfinished items and the open questions as events.
+    pub(super) fn unfinished_events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for item in &self.open_items {
+            let (id, kind) = (item.id, item.kind.clone());
+            events.push(Event::ItemStarted { id, kind });
+            events.extend(item.deltas.iter().cloned().map(|delta| Event::ItemDelta { id, delta }));
+        }
+        events.extend(self.questions.iter().map(|question| question.event.clone()));
+        events
     }
 
     fn queued_json(&self) -> Vec<Value> {

@@ -95,7 +95,7 @@ pub(super) async fn serve(published: PublishedSession, registry: Arc<HubRegistry
             stream,
             Arc::clone(state),
             router.clone(),
-            None,
+            (Arc::default(), None),
         )));
     }
 }

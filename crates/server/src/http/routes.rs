@@ -8,14 +8,15 @@ mod session_routes;
 mod state_routes;
 
 use super::acp_socket;
-use super::api_json::{ApiResult, ok};
+use super::api_json::{ApiResult, error_response, ok};
 use super::assets;
 use super::backend::{WebError, WebErrorKind};
 use super::hub::SessionHub;
 use super::openapi::{ApiRoutes, doc, document};
 use super::service::HttpState;
 use axum::Router;
-use http::Method;
+use axum::response::Response;
+use http::{Method, StatusCode};
 use serde_json::Value;
 use session::SessionId;
 use std::sync::{Arc, OnceLock};
@@ -50,7 +51,17 @@ pub(super) fn all() -> ApiRoutes {
 
 /// The router.
 pub(super) fn router(state: Arc<HttpState>) -> Router {
-    all().router.fallback(assets::asset).with_state(state)
+    let router = all().router.method_not_allowed_fallback(method_not_allowed);
+    router.fallback(assets::asset).with_state(state)
+}
+
+async fn method_not_allowed() -> Response {
+    let hint = "`GET /api/v1/openapi.json` lists the methods";
+    error_response(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this address has no such method",
+        Some(hint),
+    )
 }
 
 async fn openapi() -> ApiResult {

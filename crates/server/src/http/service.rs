@@ -3,6 +3,7 @@
 use super::api_json::error_response;
 use super::assets;
 use super::backend::WebSessions;
+use super::connections::{TrackedConnection, UnidentifiedConnections};
 use super::devices::{Access, DeviceRegistry};
 use super::guard::{AllowedHosts, LoginLimiter, Refusal, StreamLimiter, add_security_headers};
 use super::local;
@@ -12,7 +13,8 @@ use super::types::CredentialKind;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::header::{AUTHORIZATION, COOKIE, HeaderValue, SET_COOKIE};
+use futures::StreamExt as _;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderValue, SET_COOKIE};
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -34,8 +36,12 @@ const MAX_CONNECTIONS: usize = 2048;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The maximum size of the headers of a request.
 const MAX_HEADERS: usize = 64 << 10;
+/// The media type of event streams.
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
 /// How long the browser keeps the cookie.
 const COOKIE_SECONDS: u64 = 90 * 24 * 3600;
+/// How often a connection checks that its device was not revoked; an event stream sends something at least every 15 seconds.
+const REVOCATION_CHECK: Duration = Duration::from_secs(1);
 /// The header with the value against cross-site requests.
 pub(super) const CSRF_HEADER: &str = "x-hew-csrf";
 /// Routes of a session that a share link may read, after the id.
@@ -64,7 +70,7 @@ pub struct HttpServer {
     state: Arc<HttpState>,
 }
 
-/// What the routes share.
+/// The state that the routes share.
 pub(super) struct HttpState {
     pub(super) registry: Arc<HubRegistry>,
     pub(super) streams: StreamLimiter,
@@ -72,7 +78,7 @@ pub(super) struct HttpState {
     pub(super) network: Option<NetworkState>,
 }
 
-/// What the routes of a server on the network need.
+/// The configuration of a server on the network.
 pub(super) struct NetworkState {
     pub(super) devices: Arc<DeviceRegistry>,
     pub(super) base_url: String,
@@ -132,6 +138,7 @@ impl HttpServer {
         let router = routes::router(Arc::clone(&self.state));
         let registry = Arc::clone(&self.state.registry);
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let unidentified = UnidentifiedConnections::default();
         let accept = async {
             loop {
                 // The semaphore is never closed.
@@ -145,15 +152,23 @@ impl HttpServer {
                 };
                 stream.set_nodelay(true).ok();
                 let (state, router, tls) = (Arc::clone(&self.state), router.clone(), self.tls.clone());
+                let tracked = Arc::new(unidentified.add());
                 drop(tokio::spawn(async move {
                     let _permit = permit;
-                    match tls {
-                        None => serve_connection(stream, state, router, Some(address.ip())).await,
-                        Some(tls) => {
-                            if let Ok(Ok(stream)) = tokio::time::timeout(HEADER_TIMEOUT, tls.accept(stream)).await {
-                                serve_connection(stream, state, router, Some(address.ip())).await;
+                    let client = (Arc::clone(&tracked), Some(address.ip()));
+                    let serving = async {
+                        match tls {
+                            None => serve_connection(stream, state, router, client).await,
+                            Some(tls) => {
+                                if let Ok(Ok(stream)) = tokio::time::timeout(HEADER_TIMEOUT, tls.accept(stream)).await {
+                                    serve_connection(stream, state, router, client).await;
+                                }
                             }
                         }
+                    };
+                    tokio::select! {
+                        () = serving => {}
+                        () = tracked.closing() => {}
                     }
                 }));
             }
@@ -173,11 +188,11 @@ pub(super) async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     state: Arc<HttpState>,
     router: Router,
-    peer: Option<IpAddr>,
+    (tracked, peer): (Arc<TrackedConnection>, Option<IpAddr>),
 ) {
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let (state, router) = (Arc::clone(&state), router.clone());
-        async move { Ok::<_, Infallible>(handle(state, router, request.map(Body::new), peer).await) }
+        let (state, router, tracked) = (Arc::clone(&state), router.clone(), Arc::clone(&tracked));
+        async move { Ok::<_, Infallible>(handle(state, router, request.map(Body::new), &tracked, peer).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -191,9 +206,19 @@ pub(super) async fn serve_connection(
 }
 
 /// Handles one request.
-async fn handle(state: Arc<HttpState>, router: Router, request: Request<Body>, peer: Option<IpAddr>) -> Response {
+async fn handle(
+    state: Arc<HttpState>,
+    router: Router,
+    request: Request<Body>,
+    connection: &TrackedConnection,
+    peer: Option<IpAddr>,
+) -> Response {
     let mut renewed = None;
-    let mut response = match admit(&state, &request, peer, &mut renewed) {
+    let admitted = admit(&state, &request, peer, &mut renewed);
+    if let Ok(Some(_)) = &admitted {
+        connection.identify();
+    }
+    let mut response = match admitted {
         Ok(Some(client)) => route(&state, router, request, client).await,
         // A public page.
         Ok(None) => route_public(router, request, peer).await,
@@ -308,7 +333,25 @@ fn unauthorized(path: &str, is_read: bool) -> Response {
     error_response(StatusCode::UNAUTHORIZED, "this request needs a valid token", Some(hint))
 }
 
-async fn route(state: &HttpState, mut router: Router, mut request: Request<Body>, client: Client) -> Response {
+async fn route(state: &Arc<HttpState>, router: Router, request: Request<Body>, client: Client) -> Response {
+    let device = client.device.clone();
+    let response = route_to_session(state, router, request, client).await;
+    let content_type = response.headers().get(CONTENT_TYPE);
+    if content_type.is_none_or(|value| value != EVENT_STREAM) {
+        return response;
+    }
+    // Also a stream that another process sends.
+    let state = Arc::clone(state);
+    let revoked = Box::pin(async move { state.revoked(&device).await });
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(revoked)))
+}
+
+async fn route_to_session(
+    state: &HttpState,
+    mut router: Router,
+    mut request: Request<Body>,
+    client: Client,
+) -> Response {
     request.extensions_mut().insert(client);
     // Another process may have the session open: it answers.
     if state.network.is_some()
@@ -323,6 +366,18 @@ async fn route(state: &HttpState, mut router: Router, mut request: Request<Body>
     }
     let Ok(response) = router.call(request).await;
     response
+}
+
+impl HttpState {
+    /// Returns when a device was revoked or has expired.
+    pub(super) async fn revoked(&self, device: &str) {
+        let Some(network) = &self.network else {
+            return std::future::pending().await;
+        };
+        while network.devices.is_known(device) {
+            tokio::time::sleep(REVOCATION_CHECK).await;
+        }
+    }
 }
 
 async fn route_public(mut router: Router, mut request: Request<Body>, peer: Option<IpAddr>) -> Response {

@@ -1,8 +1,10 @@
 //! TLS: certificates from files, or a self-signed one.
 
-use rustls::ServerConfig;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, ServerConfig, SignatureScheme};
 use std::sync::Arc;
 
 /// Why TLS cannot be used.
@@ -55,8 +57,75 @@ impl SelfSigned {
     /// The SHA-256 fingerprint of the certificate, as browsers show it.
     pub fn fingerprint(&self) -> Option<String> {
         let der = CertificateDer::from_pem_slice(self.certificate.as_bytes()).ok()?;
-        let hash = ring::digest::digest(&ring::digest::SHA256, &der);
-        let pairs: Vec<String> = hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
-        Some(pairs.join(":"))
+        Some(fingerprint(&der))
+    }
+}
+
+fn fingerprint(certificate: &CertificateDer<'_>) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, certificate);
+    let pairs: Vec<String> = hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
+    pairs.join(":")
+}
+
+/// The configuration of a client that accepts exactly the certificate with this SHA-256 fingerprint.
+pub fn pinned_tls(fingerprint: &str) -> Result<ClientConfig, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = PinnedCertificate {
+        fingerprint: fingerprint.to_ascii_uppercase(),
+        provider: Arc::clone(&provider),
+    };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsError::Invalid(error.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    Ok(config)
+}
+
+/// Accepts one certificate, whatever its names: its holder has proved to have the key.
+#[derive(Debug)]
+struct PinnedCertificate {
+    fingerprint: String,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for PinnedCertificate {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match fingerprint(certificate) == self.fingerprint {
+            true => Ok(ServerCertVerified::assertion()),
+            false => Err(CertificateError::ApplicationVerificationFailure.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -11,12 +11,12 @@ pub(super) struct ErrorBody {
     pub(super) error: ErrorDetail,
 }
 
-/// What happened, and what to do about it.
+/// An error message and a hint.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ErrorDetail {
-    /// What happened.
+    /// The message.
     pub(super) message: String,
-    /// What the user can do about it.
+    /// A hint for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }
@@ -179,7 +179,8 @@ pub(super) enum SessionState {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSessionBody {
-    /// The project's folder; by default the one in which the server was started.
+    /// The project's folder: the one in which the server was started, which is the default, one below it, or one with
+    /// earlier sessions.
     #[serde(default)]
     pub(super) root: Option<String>,
     /// The first prompt.
@@ -269,6 +270,8 @@ pub(super) enum AnswerKind {
         #[serde(default)]
         rule: Option<String>,
     },
+    /// Allows a command that the sandbox blocked to run again in the sandbox, with network access.
+    ApproveNetwork,
     /// Allows the call with other input.
     Modify {
         /// The whole input.
@@ -337,6 +340,19 @@ pub(super) struct SettingsChange {
     /// The reasoning effort, or `default`.
     #[serde(default)]
     pub(super) effort: Option<String>,
+    /// Whether changes to files and commands are approved by the user: `ask`, or `allow` for the configured approval.
+    #[serde(default)]
+    pub(super) edit_approval: Option<EditApproval>,
+}
+
+/// Whether changes are approved by the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum EditApproval {
+    /// Each change to a file and each command.
+    Ask,
+    /// As configured.
+    Allow,
 }
 
 /// Instructions for a summary.
@@ -592,7 +608,7 @@ pub struct PermissionRuleRow {
     pub effect: String,
     /// The rule.
     pub rule: String,
-    /// Where it is defined.
+    /// Its source.
     pub origin: String,
     /// `none`, `stored` or `session`: whether and how it can be removed.
     pub revocation: String,
@@ -613,9 +629,9 @@ pub struct SettingInfo {
     pub key: String,
     /// The value; empty if it is not set.
     pub value: String,
-    /// Where the value is defined.
+    /// The source of the value.
     pub origin: String,
-    /// What it means.
+    /// Its description.
     pub description: String,
 }
 

@@ -142,8 +142,8 @@ impl<'a> JsonDelta<'a> {
 }
 
 impl<'a> JsonPreview<'a> {
-    fn of(sight: &'a PreviewState) -> Self {
-        match sight {
+    fn of(state: &'a PreviewState) -> Self {
+        match state {
             PreviewState::Resolving { first_line, last_line } => JsonPreview::Resolving {
                 first_line: *first_line,
                 last_line: *last_line,

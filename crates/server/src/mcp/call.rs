@@ -10,7 +10,7 @@ use policy::{Action, Decision};
 use rmcp::model::ContentBlock;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::Value;
-use tool::{CallContext, CallInput, Error, SubtaskReport, SubtaskRequest, UserQuestion};
+use tool::{CallContext, CallInput, DynTool, Error, SubtaskReport, SubtaskRequest, UserQuestion};
 
 use super::{CallError, McpService, elicitation};
 
@@ -21,11 +21,9 @@ pub(super) async fn call(
     input: Value,
     context: &RequestContext<RoleServer>,
 ) -> Result<Vec<ContentBlock>, CallError> {
-    let tool = served
-        .tools
-        .get(name)
-        .filter(|tool| served.offered.contains(&tool.spec().name));
-    let Some(tool) = tool.cloned() else {
+    let is_offered = |tool: &Arc<dyn DynTool>| served.offered.contains(&tool.spec().name);
+    let resolved = served.tools.resolve_call(name, &input);
+    let Some((tool, adapted)) = resolved.filter(|(tool, _)| is_offered(tool)) else {
         return Err(CallError::UnknownTool {
             name: name.to_owned(),
             available: served.offered.iter().cloned().collect(),
@@ -36,7 +34,7 @@ pub(super) async fn call(
         tool: tool.spec().name.clone(),
         peer: context.peer.clone(),
     });
-    let input = CallInput::from(input);
+    let input = CallInput::from(adapted.unwrap_or(input));
     for action in tool.actions(&input)? {
         host.check_permission(&action).await?;
     }

@@ -91,7 +91,7 @@ async fn follow(
             Event::QuestionAsked { question } => {
                 let (id, answer) = (question.id, answer(peer, &question).await);
                 let answer = Command::Answer { question: id, answer };
-                // A session that is gone reports it by its events.
+                // A session that has ended reports it by its events.
                 drop(session.commands.send(answer).await);
             }
             Event::TurnStarted

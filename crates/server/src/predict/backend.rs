@@ -1,4 +1,4 @@
-//! What predictions need from the program: a model, the project's rules, related code, the time.
+//! The interface of predictions to the program: a model, the project's rules, related code, the time.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct PredictionAnswer {
     pub end: AnswerEnd,
 }
 
-/// What happened to a prediction.
+/// The outcome of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PredictionEvent {
     /// A request was sent to the model.
@@ -44,7 +44,7 @@ pub struct NamedDefinition {
     pub lines: Range<usize>,
 }
 
-/// What predictions need.
+/// The interface that predictions use.
 pub trait PredictionBackend: Send + Sync + 'static {
     /// The prompt format of the model.
     fn format(&self) -> &'static PromptFormat;

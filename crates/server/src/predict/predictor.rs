@@ -35,7 +35,7 @@ pub(super) struct ShownPrediction {
     pub(super) text: String,
 }
 
-/// What a request leads to.
+/// The effect of a request.
 pub(super) enum Started {
     /// An answer without a request to the model.
     Answer(Option<ShownPrediction>),

@@ -10,6 +10,7 @@ pub(super) const CANCELLED: i64 = -32_800;
 pub(super) const CONTENT_MODIFIED: i64 = -32_801;
 pub(super) const SERVER_CANCELLED: i64 = -32_802;
 pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
+pub(super) const INVALID_REQUEST: i64 = -32_600;
 
 /// The command of a prediction that was accepted; editors send it after they applied the edit.
 pub(super) const ACCEPT_COMMAND: &str = "hew.acceptPrediction";
@@ -56,6 +57,9 @@ pub(super) enum EditorMessage {
         id: Value,
         method: String,
     },
+    Shutdown {
+        id: Value,
+    },
     Exit,
     Cancel {
         id: Value,
@@ -84,10 +88,7 @@ impl EditorMessage {
                 id,
                 params: params.clone(),
             },
-            ("shutdown", Some(id)) => EditorMessage::Request {
-                id,
-                result: Value::Null,
-            },
+            ("shutdown", Some(id)) => EditorMessage::Shutdown { id },
             ("exit", _) => EditorMessage::Exit,
             ("$/cancelRequest", _) => EditorMessage::Cancel {
                 id: params["id"].clone(),
@@ -95,6 +96,8 @@ impl EditorMessage {
             ("textDocument/inlineCompletion", Some(id)) => predict(id, params, Dialect::InlineCompletion),
             ("textDocument/copilotInlineEdit", Some(id)) => predict(id, params, Dialect::InlineEdit),
             ("workspace/executeCommand", Some(id)) => command(id, params),
+            ("notifyAccepted", Some(id)) => EditorMessage::Accepted { id },
+            ("notifyRejected", Some(id)) => EditorMessage::Rejected { id },
             ("checkStatus", Some(id)) => EditorMessage::Request {
                 id,
                 result: json!({"status": "OK", "user": "hew"}),

@@ -98,7 +98,7 @@ pub(crate) fn decode(json: &str) -> serde_json::Result<PromptRecord> {
             },
             Some(DifferenceRow::Lost(why)) => PromptDifference::CacheExpired { reason: why.into() },
             Some(DifferenceRow::Unknown) => PromptDifference::CacheExpired {
-                reason: "a newer hew knows why".into(),
+                reason: "recorded by a newer version of hew".into(),
             },
         },
         base: row.base.and_then(|base| Uuid::try_parse(&base).ok()).map(RequestId),

@@ -243,7 +243,7 @@ async fn subtasks_belong_to_their_session_and_count_in_its_totals(store: &dyn St
     assert_eq!(
         store.find("last").await.unwrap(),
         ids[0],
-        "subtasks are not gone on with by chance"
+        "a subtask was resumed instead of its parent"
     );
     let busy = store.open(ids[3]).await.unwrap();
     assert!(matches!(store.delete(ids[0]).await, Err(Error::Busy(id)) if id == ids[3]));
@@ -335,7 +335,7 @@ async fn an_append_after_a_rewind_begins_another_branch(store: &dyn Store) {
 async fn the_parent_of_an_item_must_exist(store: &dyn Store) {
     let (session, _lease) = begun(store).await;
     let first = prompt(None, "first");
-    let missing = prompt(Some(ItemId::new()), "child of nobody");
+    let missing = prompt(Some(ItemId::new()), "child of a missing item");
     let after = prompt(Some(missing.id), "and its child");
     store.append(session, Arc::clone(&first)).await.unwrap();
     // All are enqueued before the first receipt resolves.
@@ -356,18 +356,18 @@ async fn the_parent_of_an_item_must_exist(store: &dyn Store) {
 }
 
 async fn missing_sessions_and_items_are_reported(store: &dyn Store) {
-    let nobody = SessionId::new();
+    let missing_session = SessionId::new();
     let unknown = |outcome: Result<(), Error>| assert!(matches!(outcome, Err(Error::Unknown(_))), "{outcome:?}");
-    unknown(store.open(nobody).await.map(|_| ()));
-    unknown(store.load(nobody).await.map(|_| ()));
-    unknown(store.append(nobody, prompt(None, "x")).await);
-    unknown(store.append(nobody, prompt(Some(ItemId::new()), "x")).await);
-    unknown(store.rewind(nobody, ItemId::new()).await);
-    unknown(store.set_title(nobody, "x".into()).await);
-    unknown(store.record_request(nobody, record(1)).await);
-    unknown(store.delete(nobody).await);
+    unknown(store.open(missing_session).await.map(|_| ()));
+    unknown(store.load(missing_session).await.map(|_| ()));
+    unknown(store.append(missing_session, prompt(None, "x")).await);
+    unknown(store.append(missing_session, prompt(Some(ItemId::new()), "x")).await);
+    unknown(store.rewind(missing_session, ItemId::new()).await);
+    unknown(store.set_title(missing_session, "x".into()).await);
+    unknown(store.record_request(missing_session, record(1)).await);
+    unknown(store.delete(missing_session).await);
     unknown(store.find("last").await.map(|_| ()));
-    assert_eq!(store.request_records(nobody).await.unwrap(), vec![]);
+    assert_eq!(store.request_records(missing_session).await.unwrap(), vec![]);
     assert_eq!(store.get_blob(BlobId("x".into())).await.unwrap(), None);
 }
 
@@ -468,7 +468,10 @@ async fn a_draft_becomes_an_interrupted_reply_when_the_session_is_opened(store: 
     drop(opened.lease);
     let again = store.open(session).await.unwrap();
     assert_eq!(again.loaded.items, opened.loaded.items);
-    store.append(session, prompt(Some(answer.id), "go on")).await.unwrap();
+    store
+        .append(session, prompt(Some(answer.id), "continue"))
+        .await
+        .unwrap();
 }
 
 async fn a_draft_that_was_just_enqueued_is_repaired(store: &dyn Store) {

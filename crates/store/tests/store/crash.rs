@@ -59,7 +59,7 @@ async fn check(store: &SqliteStore, acknowledged: &Acknowledged) {
         let kept = items
             .iter()
             .find(|item| item.id == reply)
-            .expect("the draft was mended");
+            .expect("the draft was repaired");
         assert!(kept.message().unwrap().text().len() >= length);
     }
     for change in items.iter().flat_map(|item| changes(&item.body)) {
@@ -74,9 +74,9 @@ async fn check(store: &SqliteStore, acknowledged: &Acknowledged) {
     assert_eq!(totals.usage, records.iter().map(|record| record.usage).sum());
     drop(opened.lease);
     let again = store.open(session).await.unwrap();
-    assert_eq!(again.loaded.items, *items, "mending once is enough");
+    assert_eq!(again.loaded.items, *items, "a second repair changed the session");
     let last = ids.last().copied();
-    store.append(session, prompt(last, "go on")).await.unwrap();
+    store.append(session, prompt(last, "continue")).await.unwrap();
 }
 
 fn changes(body: &Body) -> &[Change] {
@@ -97,7 +97,7 @@ fn changes(body: &Body) -> &[Change] {
 
 /// Starts a writing process and kills it after this many lines of output.
 fn killed_after(folder: &Path, lines: usize) -> Acknowledged {
-    #[allow(clippy::disallowed_methods, reason = "a crash needs a process that dies")]
+    #[allow(clippy::disallowed_methods, reason = "a crash needs a process that can be killed")]
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "crash::a_process_that_writes_until_it_is_killed",
@@ -121,7 +121,10 @@ fn killed_after(folder: &Path, lines: usize) -> Acknowledged {
             acknowledged.take(line);
         }
     }
-    assert!(!child.wait().unwrap().success(), "it ended by itself");
+    assert!(
+        !child.wait().unwrap().success(),
+        "the process ended before it was killed"
+    );
     acknowledged
 }
 
@@ -143,7 +146,7 @@ impl Acknowledged {
 #[test]
 #[ignore = "started by the crash test, and killed by it"]
 fn a_process_that_writes_until_it_is_killed() {
-    #[allow(clippy::disallowed_methods, reason = "the crash test says where")]
+    #[allow(clippy::disallowed_methods, reason = "the crash test passes the folder")]
     let Ok(folder) = std::env::var(FOLDER) else {
         return;
     };

@@ -49,7 +49,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        #[allow(clippy::disallowed_methods, reason = "what was mounted has to go")]
+        #[allow(clippy::disallowed_methods, reason = "the disk must be unmounted")]
         let status = Command::new("umount").arg("-l").arg(self.path()).status();
         assert!(status.is_ok_and(|status| status.success()));
     }
@@ -66,7 +66,7 @@ async fn a_full_disk_is_reported_and_saved_data_is_kept() {
     let lease = store.create(new).await.unwrap();
     let mut kept: Vec<Arc<Item>> = Vec::new();
     let ballast = disk.fill();
-    // The free pages of the database are soon used up.
+    // The database has few free pages.
     let mut failed = Vec::new();
     for round in 0..200 {
         let large = prompt(kept.last().map(|item| item.id), &"word ".repeat(20_000));
@@ -79,13 +79,13 @@ async fn a_full_disk_is_reported_and_saved_data_is_kept() {
             }
         }
     }
-    let lost = failed.pop().expect("a full disk takes no more");
+    let rejected = failed.pop().expect("no write failed on a full disk");
     // Descendants of a failed item fail with the same error.
-    let child = prompt(Some(lost.id), "small");
+    let child = prompt(Some(rejected.id), "small");
     let outcomes = [
         store.append(session, child).await,
-        store.append(session, Arc::clone(&lost)).await,
-        store.rewind(session, lost.id).await,
+        store.append(session, Arc::clone(&rejected)).await,
+        store.rewind(session, rejected.id).await,
     ];
     for outcome in outcomes {
         assert!(matches!(outcome, Err(Error::Full)), "{outcome:?}");
@@ -110,8 +110,8 @@ async fn a_full_disk_is_reported_and_saved_data_is_kept() {
     // There is space again.
     std::fs::remove_file(ballast).unwrap();
     store.flush().await.unwrap();
-    store.append(session, Arc::clone(&lost)).await.unwrap();
-    kept.push(lost);
+    store.append(session, Arc::clone(&rejected)).await.unwrap();
+    kept.push(rejected);
     let edited = result(kept[kept.len() - 1].id, vec![change]);
     store.append(session, Arc::clone(&edited)).await.unwrap();
     kept.push(edited);

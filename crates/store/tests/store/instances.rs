@@ -107,10 +107,10 @@ fn a_lease_is_never_held_by_two_processes() {
         while turns < 50 {
             match block_on(store.open(session)) {
                 Ok(opened) => {
-                    let alone = holder.try_lock();
-                    assert!(alone.is_ok(), "two hold the same session");
+                    let lock = holder.try_lock();
+                    assert!(lock.is_ok(), "two hold the same session");
                     turns += 1;
-                    drop(alone);
+                    drop(lock);
                     drop(opened);
                 }
                 Err(Error::Busy(_)) => std::thread::yield_now(),

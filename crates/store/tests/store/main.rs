@@ -1,10 +1,6 @@
 //! Tests of the store through its public API.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a story that cannot go on has failed"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
 mod bodies;
 mod contract;

@@ -47,7 +47,7 @@ async fn each_piece_of_a_slow_reply_costs_about_a_page() {
         store.append_draft(
             session,
             answer.clone(),
-            vec![Chunk::Text("forty characters of an answer that comes".into())],
+            vec![Chunk::Text("forty characters of text that is streamed".into())],
         );
         store.flush().await.unwrap();
     }
@@ -91,16 +91,16 @@ async fn the_log_size_is_bounded() {
 }
 
 /// Waits for a condition.
-fn eventually(what: &str, is_so: impl Fn() -> bool) {
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
-    while !is_so() {
+    while !condition() {
         assert!(start.elapsed() < Duration::from_secs(30), "{what}");
         std::thread::yield_now();
     }
 }
 
 #[tokio::test]
-async fn writes_without_a_waiter_are_written_soon() {
+async fn writes_without_a_waiter_are_written_after_a_delay() {
     let folder = tempfile::tempdir().unwrap();
     let (store, session) = begun(folder.path()).await;
     let other = Connection::open(folder.path().join("hew.db")).unwrap();
@@ -109,9 +109,9 @@ async fn writes_without_a_waiter_are_written_soon() {
         other.query_row(&question, [], |row| row.get(0)).unwrap()
     };
     store.append_draft(session, draft(None), vec![Chunk::Text("x".into())]);
-    eventually("the draft", || count("drafts") == 1);
+    wait_until("the draft", || count("drafts") == 1);
     drop(store.record_request(session, record(1)));
-    eventually("the record", || count("requests") == 1);
+    wait_until("the record", || count("requests") == 1);
 }
 
 #[tokio::test]
@@ -123,6 +123,6 @@ async fn the_log_is_checkpointed_when_the_writer_is_idle() {
         .await
         .unwrap();
     let size = || std::fs::metadata(folder.path().join("hew.db")).unwrap().len();
-    eventually("the copy", || size() > 50_000);
+    wait_until("the copy", || size() > 50_000);
     assert_eq!(store.load(session).await.unwrap().items.len(), 1);
 }

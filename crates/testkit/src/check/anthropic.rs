@@ -44,17 +44,17 @@ pub(super) fn check(seen: &ParsedRequest, seals: &SignatureRegistry) -> Result<(
 /// The fields around the body. Newer clients send the version as a date on every service.
 fn envelope(seen: &ParsedRequest) -> Result<(), Refusal> {
     let in_body = seen.raw["anthropic_version"].as_str();
-    let (place, version, own) = match seen.wire {
+    let (location, version, own) = match seen.wire {
         Wire::Bedrock => ("anthropic_version", in_body, "bedrock-2023-05-31"),
         Wire::Vertex => ("anthropic_version", in_body, "vertex-2023-10-16"),
         _ => ("anthropic-version", seen.header("anthropic-version"), "2023-06-01"),
     };
     match version {
-        None if place == "anthropic-version" => refuse("anthropic-version: header is required"),
+        None if location == "anthropic-version" => refuse("anthropic-version: header is required"),
         None => refuse("anthropic_version: Field required"),
         Some(version) if version == own || is_date(version) => Ok(()),
         Some(version) => refuse(format!(
-            "{place}: \"{version}\" is not a valid version. Expected \"{own}\"."
+            "{location}: \"{version}\" is not a valid version. Expected \"{own}\"."
         )),
     }
 }
@@ -343,7 +343,7 @@ fn last_thought(messages: &[Value], seals: &SignatureRegistry) -> Result<(), Ref
         .iter()
         .filter(|part| part["type"] == "tool_use")
         .filter_map(|part| part["id"].as_str());
-    let Some(wanted) = ids.find_map(|id| seals.before_call(id)) else {
+    let Some(expected) = ids.find_map(|id| seals.before_call(id)) else {
         return Ok(());
     };
     let first = parts.first().unwrap_or(&Value::Null);
@@ -355,7 +355,7 @@ fn last_thought(messages: &[Value], seals: &SignatureRegistry) -> Result<(), Ref
              lastmost set of `tool_use` and `tool_result` blocks)."
         ));
     }
-    if first["signature"] != wanted && first["data"] != wanted {
+    if first["signature"] != expected && first["data"] != expected {
         return refuse(format!(
             "messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message \
              cannot be modified. These blocks must remain as they were in the original response."

@@ -107,21 +107,21 @@ fn content(at: usize, message: &Value) -> Result<(), Refusal> {
         ));
     }
     for (n, call) in calls.iter().enumerate() {
-        let place = format!("messages[{at}].tool_calls[{n}]");
+        let location = format!("messages[{at}].tool_calls[{n}]");
         if call["id"].as_str().is_none_or(str::is_empty) {
-            return refuse(format!("Missing required parameter: '{place}.id'."));
+            return refuse(format!("Missing required parameter: '{location}.id'."));
         }
         if call["type"] != "function" {
-            return refuse(format!("Missing required parameter: '{place}.type'."));
+            return refuse(format!("Missing required parameter: '{location}.type'."));
         }
         if !is_tool_name(call["function"]["name"].as_str().unwrap_or_default(), LONGEST_NAME) {
             return refuse(format!(
-                "Invalid '{place}.function.name': string does not match pattern."
+                "Invalid '{location}.function.name': string does not match pattern."
             ));
         }
         if !call["function"]["arguments"].is_string() {
             return refuse(format!(
-                "Invalid type for '{place}.function.arguments': expected a string."
+                "Invalid type for '{location}.function.arguments': expected a string."
             ));
         }
     }

@@ -43,46 +43,46 @@ fn functions(body: &Value) -> Result<(), Refusal> {
             .iter()
             .enumerate()
         {
-            let place = format!("tools[{t}].function_declarations[{f}]");
+            let location = format!("tools[{t}].function_declarations[{f}]");
             let name = function["name"].as_str().unwrap_or_default();
             let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             let allowed = |c: char| c.is_ascii_alphanumeric() || "_.:-".contains(c);
             if !starts_well || name.len() > 64 || !name.chars().all(allowed) {
                 return refuse(format!(
-                    "* GenerateContentRequest.{place}.name: Invalid function name. Must start with a letter or an \
+                    "* GenerateContentRequest.{location}.name: Invalid function name. Must start with a letter or an \
                      underscore."
                 ));
             }
-            schema(&function["parameters"], &format!("{place}.parameters"))?;
+            schema(&function["parameters"], &format!("{location}.parameters"))?;
         }
     }
     Ok(())
 }
 
-fn schema(value: &Value, place: &str) -> Result<(), Refusal> {
+fn schema(value: &Value, location: &str) -> Result<(), Refusal> {
     let Some(fields) = value.as_object() else { return Ok(()) };
     if let Some(unknown) = fields
         .keys()
         .find(|key| !SCHEMA_FIELDS.split_whitespace().any(|known| known == *key))
     {
         return refuse(format!(
-            "Invalid JSON payload received. Unknown name \"{unknown}\" at '{place}': Cannot find field."
+            "Invalid JSON payload received. Unknown name \"{unknown}\" at '{location}': Cannot find field."
         ));
     }
     if value["type"].is_array() {
         return refuse(format!(
-            "Invalid JSON payload received. Unknown name \"type\" at '{place}': Proto field is not repeating, \
+            "Invalid JSON payload received. Unknown name \"type\" at '{location}': Proto field is not repeating, \
              cannot start list."
         ));
     }
-    schema(&value["items"], &format!("{place}.items"))?;
+    schema(&value["items"], &format!("{location}.items"))?;
     for (n, option) in list(&value["anyOf"]).iter().enumerate() {
-        schema(option, &format!("{place}.any_of[{n}]"))?;
+        schema(option, &format!("{location}.any_of[{n}]"))?;
     }
     let properties = value["properties"].as_object().into_iter().flatten();
     properties
         .enumerate()
-        .try_for_each(|(n, (_, inner))| schema(inner, &format!("{place}.properties[{n}].value")))
+        .try_for_each(|(n, (_, inner))| schema(inner, &format!("{location}.properties[{n}].value")))
 }
 
 /// Each turn with calls is followed by the same number of responses with the same names.
@@ -103,9 +103,9 @@ fn calls_and_responses(contents: &[Value]) -> Result<(), Refusal> {
         }
         for (name, id) in &responses {
             // A response without an id belongs to the first open call with its name.
-            let fits =
+            let matches_name =
                 |call: &(String, String)| call.0 == *name && (id.is_empty() || call.1.is_empty() || call.1 == *id);
-            match open.iter().position(fits) {
+            match open.iter().position(matches_name) {
                 Some(found) => drop(open.remove(found)),
                 None => {
                     return refuse(format!(
@@ -148,11 +148,11 @@ fn signatures(contents: &[Value], seals: &SignatureRegistry) -> Result<(), Refus
         let mut parts = list(&content["parts"]).iter();
         let first = parts.find_map(|part| Some((part, field(part, "functionCall")?)));
         let Some((part, call)) = first else { continue };
-        let wanted = call["id"].as_str().and_then(|id| seals.before_call(id));
+        let expected = call["id"].as_str().and_then(|id| seals.before_call(id));
         let found = field(part, "thoughtSignature")
             .and_then(Value::as_str)
             .map(in_standard_letters);
-        if wanted.is_some_and(|wanted| found.as_deref() != Some(wanted)) {
+        if expected.is_some_and(|expected| found.as_deref() != Some(expected)) {
             return refuse(format!(
                 "Function call is missing a thought_signature in functionCall parts. This is required for tools to \
                  work correctly, and missing thought_signature may lead to degraded model performance. Additional \

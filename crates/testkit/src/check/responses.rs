@@ -153,7 +153,7 @@ fn reasoning(body: &Value, items: &[Value], seals: &SignatureRegistry) -> Result
                 ));
             }
             match item["encrypted_content"].as_str() {
-                Some(content) if !seals.knows(content) => {
+                Some(content) if !seals.contains(content) => {
                     return refuse(format!("The encrypted content for item {id} could not be verified."));
                 }
                 None if body["store"] == false => {

@@ -172,14 +172,14 @@ fn ping(out: &mut Vec<Event>) {
 }
 
 fn message(seen: &ParsedRequest, answer: &ScriptedReply, content: &[Value], stop: Value) -> Value {
-    let maker = match seen.wire {
+    let id_prefix = match seen.wire {
         Wire::Bedrock => "bdrk_",
         Wire::Vertex => "vrtx_",
         _ => "",
     };
     json!({
         "model": seen.model,
-        "id": format!("msg_{maker}{:04}", answer.serial),
+        "id": format!("msg_{id_prefix}{:04}", answer.serial),
         "type": "message",
         "role": "assistant",
         "content": content,

@@ -11,14 +11,14 @@ fn one_step() -> Talk {
 }
 
 /// Sends an invalid request and checks the refusal's message.
-async fn check(wire: Wire, words: &str, spoil: impl Fn(&mut Value)) {
+async fn check(wire: Wire, words: &str, break_body: impl Fn(&mut Value)) {
     let server = Server::start(Script::new().turn(Turn::text("So.")))
         .await
         .expect("starts");
     let mut body = one_step().body(wire);
     let fine = post(&server, wire, false, &body).await;
     assert_eq!(fine.status, 200, "{wire:?}: it was fine before: {}", fine.text());
-    spoil(&mut body);
+    break_body(&mut body);
     let response = post(&server, wire, false, &body).await;
     assert_eq!(response.status, 400, "{wire:?}: {words}: {}", response.text());
     let message = match wire {
@@ -328,7 +328,7 @@ async fn a_body_that_is_not_json_is_refused() {
             400,
             "{wire:?}"
         );
-        for odd in [
+        for invalid in [
             "null",
             "[]",
             "7",
@@ -336,9 +336,9 @@ async fn a_body_that_is_not_json_is_refused() {
             r#"{"messages": 3, "input": {}, "contents": "x", "tools": [null, {}]}"#,
         ] {
             assert_eq!(
-                send(&server, "POST", path(wire, false), HEADERS, odd).await.status,
+                send(&server, "POST", path(wire, false), HEADERS, invalid).await.status,
                 400,
-                "{wire:?}: {odd}"
+                "{wire:?}: {invalid}"
             );
         }
     }

@@ -54,7 +54,7 @@ pub(crate) async fn send(server: &Server, method: &str, path: &str, headers: &[(
     let mut bytes = Vec::new();
     // A reset instead of an end is accepted; the data before it counts.
     drop(stream.read_to_end(&mut bytes).await);
-    taken_apart(&bytes)
+    parse_response(&bytes)
 }
 
 /// Sends a request without reading anything.
@@ -75,7 +75,7 @@ pub(crate) async fn open(server: &Server, method: &str, path: &str, headers: &[(
 }
 
 /// Parses a response from all received bytes.
-pub(crate) fn taken_apart(bytes: &[u8]) -> Response {
+pub(crate) fn parse_response(bytes: &[u8]) -> Response {
     let Some(head_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Response {
             status: 0,

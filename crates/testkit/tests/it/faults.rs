@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::{Fault, FaultPosition, RequestOutcome, ResponseEnd, Script, Server, Turn, Wire};
 use tokio::io::AsyncReadExt;
 
-use crate::client::{End, HEADERS, Response, Talk, ask, open, path, taken_apart};
+use crate::client::{End, HEADERS, Response, Talk, ask, open, parse_response, path};
 use crate::reader::{StreamContent, events, read_stream};
 
 const TEXT: &str = "A sentence that is long enough to come in many deltas, so that there is a middle to break it in.";
@@ -21,7 +21,7 @@ fn turn() -> Turn {
 }
 
 /// The reply with a fault, and the reply to the same request afterwards.
-async fn struck(wire: Wire, fault: &Fault) -> (Response, StreamContent) {
+async fn response_with_fault(wire: Wire, fault: &Fault) -> (Response, StreamContent) {
     let server = Server::start(Script::new().turn(turn().with_fault(fault.clone(), 1)))
         .await
         .expect("starts");
@@ -139,7 +139,7 @@ async fn errors_have_the_vendors_status_and_format() {
     ];
     for (fault, expected) in cases {
         for (wire, (status, name)) in Wire::ALL.into_iter().zip(expected) {
-            let (response, _) = struck(wire, &fault).await;
+            let (response, _) = response_with_fault(wire, &fault).await;
             assert_eq!(
                 (response.status, kind(wire, &response)),
                 (status, json!(name)),
@@ -158,17 +158,23 @@ async fn a_rate_limit_has_a_retry_delay_if_scripted() {
         ]
     };
     for wire in Wire::ALL {
-        assert_eq!(hints(&struck(wire, &Fault::rate_limit()).await.0), [None, None]);
         assert_eq!(
-            hints(&struck(wire, &Fault::rate_limit_for(7.0)).await.0),
+            hints(&response_with_fault(wire, &Fault::rate_limit()).await.0),
+            [None, None]
+        );
+        assert_eq!(
+            hints(&response_with_fault(wire, &Fault::rate_limit_for(7.0)).await.0),
             [Some("7".to_owned()), None]
         );
         assert_eq!(
-            hints(&struck(wire, &Fault::rate_limit_for_ms(1500)).await.0),
+            hints(&response_with_fault(wire, &Fault::rate_limit_for_ms(1500)).await.0),
             [None, Some("1500".to_owned())]
         );
     }
-    let gemini = struck(Wire::Gemini, &Fault::rate_limit_for(7.0)).await.0.json();
+    let gemini = response_with_fault(Wire::Gemini, &Fault::rate_limit_for(7.0))
+        .await
+        .0
+        .json();
     assert_eq!(gemini["error"]["details"][0]["retryDelay"], "7s");
 }
 
@@ -182,9 +188,9 @@ async fn an_overflow_has_the_vendors_message() {
         (Wire::Bedrock, "Input is too long for requested model."),
         (Wire::Vertex, "prompt is too long"),
     ] {
-        let (response, _) = struck(wire, &Fault::ContextOverflow { in_stream: false }).await;
+        let (response, _) = response_with_fault(wire, &Fault::ContextOverflow { in_stream: false }).await;
         assert!(response.text().contains(words), "{wire:?}: {}", response.text());
-        let (response, _) = struck(wire, &Fault::ContextOverflow { in_stream: true }).await;
+        let (response, _) = response_with_fault(wire, &Fault::ContextOverflow { in_stream: true }).await;
         let content = read_stream(wire, &response.body());
         assert_eq!((response.status, content.is_complete), (200, false));
         assert!(
@@ -208,30 +214,30 @@ async fn an_overflow_has_the_vendors_message() {
 #[tokio::test]
 async fn a_cut_leaves_half_an_event_in_half_a_chunk() {
     for wire in Wire::ALL {
-        for place in [
+        for position in [
             FaultPosition::Start,
             FaultPosition::Thinking,
             FaultPosition::Text,
             FaultPosition::Tool,
             FaultPosition::End,
         ] {
-            let (response, whole) = struck(wire, &Fault::cut(place)).await;
+            let (response, whole) = response_with_fault(wire, &Fault::cut(position)).await;
             assert_eq!(
                 (response.status, response.end),
                 (200, End::InsideChunk),
-                "{wire:?} {place:?}"
+                "{wire:?} {position:?}"
             );
             assert!(
                 !response.chunks.last().is_none_or(Vec::is_empty),
-                "{wire:?} {place:?}: some of the chunk came"
+                "{wire:?} {position:?}: nothing of the chunk was sent"
             );
             let content = read_stream(wire, &response.body());
-            assert!(!content.is_complete, "{wire:?} {place:?}");
+            assert!(!content.is_complete, "{wire:?} {position:?}");
             assert!(
                 whole.text.starts_with(&content.text) && whole.thinking.starts_with(&content.thinking),
-                "{wire:?} {place:?}"
+                "{wire:?} {position:?}"
             );
-            let reached = match place {
+            let is_reached = match position {
                 FaultPosition::Start => content.text.is_empty() && content.thinking.len() < whole.thinking.len(),
                 FaultPosition::Thinking => content.thinking.len() < whole.thinking.len(),
                 FaultPosition::Text => {
@@ -240,9 +246,9 @@ async fn a_cut_leaves_half_an_event_in_half_a_chunk() {
                 FaultPosition::Tool => content.text == TEXT && (!content.calls.is_empty() || wire == Wire::Gemini),
                 FaultPosition::Head | FaultPosition::End => content.calls.len() == 2,
             };
-            assert!(reached, "{wire:?} {place:?}: {content:?}");
+            assert!(is_reached, "{wire:?} {position:?}: {content:?}");
         }
-        let (response, _) = struck(wire, &Fault::cut(FaultPosition::Head)).await;
+        let (response, _) = response_with_fault(wire, &Fault::cut(FaultPosition::Head)).await;
         assert_eq!(response.end, End::BeforeHead);
     }
 }
@@ -250,16 +256,16 @@ async fn a_cut_leaves_half_an_event_in_half_a_chunk() {
 #[tokio::test]
 async fn a_stream_can_end_properly_but_early() {
     for wire in Wire::ALL {
-        for place in [FaultPosition::Text, FaultPosition::Tool, FaultPosition::End] {
-            let (response, _) = struck(wire, &Fault::EndEarly { at: place }).await;
+        for position in [FaultPosition::Text, FaultPosition::Tool, FaultPosition::End] {
+            let (response, _) = response_with_fault(wire, &Fault::EndEarly { at: position }).await;
             let content = read_stream(wire, &response.body());
             assert_eq!(
                 (response.end, content.is_complete),
                 (End::Proper, false),
-                "{wire:?} {place:?}"
+                "{wire:?} {position:?}"
             );
         }
-        let (response, whole) = struck(wire, &Fault::MissingDone).await;
+        let (response, whole) = response_with_fault(wire, &Fault::MissingDone).await;
         let content = read_stream(wire, &response.body());
         assert_eq!(
             (response.end, content.is_complete, content.calls),
@@ -272,7 +278,7 @@ async fn a_stream_can_end_properly_but_early() {
 #[tokio::test]
 async fn an_error_event_ends_a_started_stream() {
     for wire in Wire::ALL {
-        let (response, _) = struck(
+        let (response, _) = response_with_fault(
             wire,
             &Fault::ErrorEvent {
                 at: FaultPosition::Text,
@@ -294,27 +300,27 @@ async fn an_error_event_ends_a_started_stream() {
 #[tokio::test]
 async fn a_stall_sends_nothing_until_it_ends() {
     for wire in Wire::ALL {
-        for place in [FaultPosition::Head, FaultPosition::Text, FaultPosition::Tool] {
+        for position in [FaultPosition::Head, FaultPosition::Text, FaultPosition::Tool] {
             let fault = Fault::Stall {
-                at: place,
+                at: position,
                 ms: Some(30),
             };
-            let (response, whole) = struck(wire, &fault).await;
+            let (response, whole) = response_with_fault(wire, &fault).await;
             assert_eq!(
                 read_stream(wire, &response.body()),
                 whole,
-                "{wire:?} {place:?}: it comes at last"
+                "{wire:?} {position:?}: the reply is incomplete"
             );
 
-            let server = Server::start(Script::new().turn(turn().with_permanent_fault(Fault::stall(place))))
+            let server = Server::start(Script::new().turn(turn().with_permanent_fault(Fault::stall(position))))
                 .await
                 .expect("starts");
             let body = Talk::thinking().body(wire).to_string();
             let mut stream = open(&server, "POST", path(wire, false), HEADERS, &body).await;
             let mut bytes = Vec::new();
-            let is_there = |bytes: &[u8]| match place {
-                FaultPosition::Text => !read_stream(wire, &taken_apart(bytes).body()).text.is_empty(),
-                FaultPosition::Tool => read_stream(wire, &taken_apart(bytes).body()).text == TEXT,
+            let is_there = |bytes: &[u8]| match position {
+                FaultPosition::Text => !read_stream(wire, &parse_response(bytes).body()).text.is_empty(),
+                FaultPosition::Tool => read_stream(wire, &parse_response(bytes).body()).text == TEXT,
                 _ => true,
             };
             server.wait_until(|requests| requests.len() == 1).await;
@@ -326,8 +332,11 @@ async fn a_stall_sends_nothing_until_it_ends() {
                 tokio::time::timeout(Duration::from_millis(50), rest).await.is_err(),
                 "{wire:?}: for ever"
             );
-            assert_eq!(bytes.is_empty(), place == FaultPosition::Head, "{wire:?}");
-            assert!(!read_stream(wire, &taken_apart(&bytes).body()).is_complete, "{wire:?}");
+            assert_eq!(bytes.is_empty(), position == FaultPosition::Head, "{wire:?}");
+            assert!(
+                !read_stream(wire, &parse_response(&bytes).body()).is_complete,
+                "{wire:?}"
+            );
             drop(stream);
             server
                 .wait_until(|requests| requests[0].finish == Some(ResponseEnd::ClientDisconnected))
@@ -339,7 +348,7 @@ async fn a_stall_sends_nothing_until_it_ends() {
 #[tokio::test]
 async fn a_hangup_closes_without_a_response() {
     for wire in Wire::ALL {
-        assert_eq!(struck(wire, &Fault::Hangup).await.0.end, End::BeforeHead);
+        assert_eq!(response_with_fault(wire, &Fault::Hangup).await.0.end, End::BeforeHead);
     }
 }
 
@@ -347,7 +356,7 @@ async fn a_hangup_closes_without_a_response() {
 async fn noise_changes_the_bytes_but_not_the_content() {
     for wire in Wire::ALL {
         for fault in [Fault::Noise, Fault::huge_line(), Fault::Drip { ms: 0 }] {
-            let (response, whole) = struck(wire, &fault).await;
+            let (response, whole) = response_with_fault(wire, &fault).await;
             let mut content = read_stream(wire, &response.body());
             assert_eq!(response.end, End::Proper);
             // Noise among the events must not change the figures of the first request.
@@ -369,7 +378,7 @@ async fn noise_changes_the_bytes_but_not_the_content() {
 #[tokio::test]
 async fn garbage_is_not_an_event() {
     for wire in Wire::ALL {
-        let (response, _) = struck(
+        let (response, _) = response_with_fault(
             wire,
             &Fault::Garbage {
                 at: FaultPosition::Text,
@@ -390,15 +399,15 @@ async fn garbage_is_not_an_event() {
 }
 
 #[tokio::test]
-async fn a_wrong_type_comes_with_status_200() {
+async fn a_wrong_content_type_has_status_200() {
     for wire in Wire::ALL {
-        let (page, _) = struck(wire, &Fault::HtmlPage).await;
+        let (page, _) = response_with_fault(wire, &Fault::HtmlPage).await;
         assert_eq!(
             (page.status, page.header("content-type")),
             (200, Some("text/html; charset=utf-8"))
         );
         assert!(page.text().starts_with("<!DOCTYPE html>"));
-        let (error, _) = struck(wire, &Fault::JsonError).await;
+        let (error, _) = response_with_fault(wire, &Fault::JsonError).await;
         assert_eq!(
             (error.status, error.header("content-type")),
             (200, Some("application/json"))
@@ -410,7 +419,7 @@ async fn a_wrong_type_comes_with_status_200() {
 #[tokio::test]
 async fn calls_can_be_malformed() {
     for wire in Wire::ALL {
-        let (response, whole) = struck(wire, &Fault::TruncatedArguments).await;
+        let (response, whole) = response_with_fault(wire, &Fault::TruncatedArguments).await;
         let cut = read_stream(wire, &response.body());
         assert!(cut.is_complete, "{wire:?}");
         if wire == Wire::Gemini {
@@ -421,13 +430,13 @@ async fn calls_can_be_malformed() {
             assert_eq!((&cut.calls[0], &cut.stop), (&whole.calls[0], &whole.stop), "{wire:?}");
         }
         let ids = |content: StreamContent| content.calls.into_iter().map(|call| call.0).collect::<Vec<_>>();
-        let (response, _) = struck(wire, &Fault::DuplicateIds).await;
+        let (response, _) = response_with_fault(wire, &Fault::DuplicateIds).await;
         assert_eq!(
             ids(read_stream(wire, &response.body())),
             ["call_step0_0", "call_step0_0"],
             "{wire:?}"
         );
-        let (response, _) = struck(wire, &Fault::EmptyIds).await;
+        let (response, _) = response_with_fault(wire, &Fault::EmptyIds).await;
         assert_eq!(ids(read_stream(wire, &response.body())), ["", ""], "{wire:?}");
     }
 }
@@ -435,7 +444,7 @@ async fn calls_can_be_malformed() {
 #[tokio::test]
 async fn the_final_usage_can_be_missing() {
     for wire in Wire::ALL {
-        let (response, whole) = struck(wire, &Fault::MissingUsage).await;
+        let (response, whole) = response_with_fault(wire, &Fault::MissingUsage).await;
         let content = read_stream(wire, &response.body());
         assert!(
             content.is_complete && content.usage.is_null() && whole.usage.is_object(),

@@ -31,7 +31,7 @@ async fn clones_share_a_home_and_a_directory_can_be_given() {
     let first = hew
         .clone()
         .args(["-c", "cat > $HOME/kept; cat a.txt; echo oops >&2; exit 3"])
-        .stdin("told")
+        .stdin("input")
         .run();
     let first = first.await.expect("runs");
     assert_eq!(
@@ -44,7 +44,7 @@ async fn clones_share_a_home_and_a_directory_can_be_given() {
         .run()
         .await
         .expect("runs");
-    assert_eq!(second.stdout, "toldset\n");
+    assert_eq!(second.stdout, "inputset\n");
 }
 
 #[tokio::test]

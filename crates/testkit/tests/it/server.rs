@@ -51,7 +51,7 @@ async fn text_of_an_interrupted_turn_does_not_complete_a_turn_with_calls() {
     let mut body = Talk::default().body(Wire::Chat);
     let more = [
         json!({"role": "assistant", "content": "Loo"}),
-        json!({"role": "user", "content": "Go on."}),
+        json!({"role": "user", "content": "Continue."}),
     ];
     body["messages"].as_array_mut().expect("messages").extend(more);
     post(&server, Wire::Chat, false, &body).await;
@@ -95,15 +95,15 @@ async fn in_sequence_each_reply_consumes_a_turn_and_a_temporary_fault_does_not()
                 .map(str::to_owned),
         ));
     }
-    let said = |text: &str| (200, Some(text.to_owned()));
+    let answer = |text: &str| (200, Some(text.to_owned()));
     assert_eq!(
         seen,
         [
             (503, None),
-            said("One."),
+            answer("One."),
             (500, None),
-            said("Three."),
-            said("The script is over.")
+            answer("Three."),
+            answer("The script is over.")
         ]
     );
 }
@@ -175,7 +175,7 @@ async fn a_function_sees_the_same_conversation_on_every_wire() {
 #[tokio::test]
 async fn every_request_is_recorded_unchanged() {
     let server = Server::start(two_steps()).await.expect("starts");
-    send(&server, "GET", "/nowhere?x=1", &[("x-mark", "7")], "").await;
+    send(&server, "GET", "/unknown?x=1", &[("x-mark", "7")], "").await;
     ask(&server, Wire::Gemini, &after_one_step()).await;
     let requests = server.requests();
     let [first, second] = requests.as_slice() else {
@@ -183,7 +183,7 @@ async fn every_request_is_recorded_unchanged() {
     };
     assert_eq!(
         (first.number, first.path.as_str(), &first.outcome),
-        (1, "/nowhere?x=1", &RequestOutcome::NotFound)
+        (1, "/unknown?x=1", &RequestOutcome::NotFound)
     );
     assert_eq!(first.headers["x-mark"], "7");
     assert_eq!(second.json(), after_one_step().body(Wire::Gemini));

@@ -251,7 +251,7 @@ async fn a_complete_reply_has_the_content_of_the_stream() {
         .await;
         assert_eq!(response.header("content-type"), Some("application/json"));
         let body = response.json();
-        let said = match wire {
+        let reported = match wire {
             Wire::Anthropic | Wire::Bedrock | Wire::Vertex => {
                 let call = &body["content"][2];
                 json!([
@@ -300,7 +300,7 @@ async fn a_complete_reply_has_the_content_of_the_stream() {
             }
         };
         let expected = json!(["Hm.", "Reading.", "call_step0_0", {"path": "a.txt"}, stop_word(wire, Stop::ToolUse)]);
-        assert_eq!(said, expected, "{wire:?}: {body}");
+        assert_eq!(reported, expected, "{wire:?}: {body}");
     }
 }
 

@@ -90,7 +90,11 @@ fn endangered_paths(actions: &[Action], root: &Path) -> EndangeredPaths {
         let (Action::Run { command, cwd } | Action::Escalate { command, cwd }) = action else {
             continue;
         };
-        for target in shell::destroyed_targets(&shell::parse(command), &root.join(cwd), &project) {
+        let script = shell::parse(command);
+        if shell::deletes_folders(&script) {
+            endangered.delete_folders();
+        }
+        for target in shell::destroyed_targets(&script, &root.join(cwd), &project) {
             match target {
                 DestroyedTarget::Path(path) => endangered.add(path),
                 DestroyedTarget::Pattern { folder, pattern } => endangered.add_matches(&folder, &pattern),
@@ -140,7 +144,8 @@ async fn report_uncovered(context: &CallContext, uncovered: &UncoveredPaths) -> 
         Ok(answer) if answer == RUN_ANYWAY || answer == "yes" => Ok(()),
         Ok(_) => Err(Error::Failed("The user denied this call.".into())),
         Err(_) => Err(Error::Failed(format!(
-            "Not run: {what}, because they exceed `checkpoints.max_file` or `checkpoints.quota`, and the user cannot be asked.              Move them out of the way, or leave them to the user."
+            "Not run: {what} (version control, or more than `checkpoints.max_file` or `checkpoints.quota`), and the user \
+             cannot be asked. Move them out of the way, or leave them to the user."
         ))),
     }
 }

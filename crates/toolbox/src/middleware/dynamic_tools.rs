@@ -18,6 +18,7 @@ pub(crate) struct WrappedDynamicTools {
     pub(crate) checkpoints: Option<Checkpointer>,
     pub(crate) spill: Spill,
     pub(crate) secrets: Arc<[String]>,
+    pub(crate) root: Arc<str>,
 }
 
 impl DynamicTools for WrappedDynamicTools {
@@ -35,7 +36,8 @@ impl DynamicTools for WrappedDynamicTools {
             .map(|tool| {
                 let tool = with_checkpoints(tool, self.checkpoints.as_ref());
                 let (spill, secrets) = (self.spill.clone(), Arc::clone(&self.secrets));
-                wrap(tool, OutputCapped { spill, secrets })
+                let root = Arc::clone(&self.root);
+                wrap(tool, OutputCapped { spill, secrets, root })
             })
             .collect()
     }

@@ -1,11 +1,11 @@
 //! Limits the size of every result, and removes keys from errors. Longer text is saved to a file, and the result points
-//! to it.
+//! to it. Paths in titles are relative to the project.
 
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
 use model::Block;
-use tool::{CallContext, CallInput, Error, Output};
+use tool::{CallContext, CallInput, DynTool, Error, Output, ToolKind};
 
 use crate::middleware::{Middleware, WrappedTool};
 use crate::support::spill::Spill;
@@ -16,6 +16,8 @@ pub(crate) struct OutputCapped {
     pub(crate) spill: Spill,
     /// The keys, the longest first.
     pub(crate) secrets: Arc<[String]>,
+    /// The project's root with a final slash; it is removed from the paths in titles.
+    pub(crate) root: Arc<str>,
 }
 
 impl OutputCapped {
@@ -30,6 +32,18 @@ impl OutputCapped {
 }
 
 impl Middleware for OutputCapped {
+    fn title(&self, tool: &dyn DynTool, input: &CallInput) -> String {
+        let title = tool.title(input);
+        // A command is shown as it runs.
+        if tool.facts().kind == ToolKind::Execute || !title.contains(&*self.root) {
+            return title;
+        }
+        let words = title
+            .split(' ')
+            .map(|word| word.strip_prefix(&*self.root).unwrap_or(word));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     fn run(
         wrapped: Arc<WrappedTool<Self>>,
         input: CallInput,

@@ -48,13 +48,13 @@ fn tree(workspace: &Workspace) -> Option<String> {
     let mut lines: Vec<TreeLine> = Vec::new();
     let mut roots = Vec::new();
     let mut queue = VecDeque::from([(workspace.locate("").ok()?, None::<usize>)]);
-    for (place, folder) in workspace.more().iter().enumerate() {
+    for (index, folder) in workspace.more().iter().enumerate() {
         lines.push(TreeLine {
             depth: 0,
             text: format!("{}/", folder.display()),
             below: Vec::new(),
         });
-        queue.extend(workspace.locate(folder).ok().map(|folder| (folder, Some(place))));
+        queue.extend(workspace.locate(folder).ok().map(|folder| (folder, Some(index))));
     }
     let more = 0..lines.len();
     let mut room = TREE_CHARS;
@@ -81,23 +81,23 @@ fn tree(workspace: &Workspace) -> Option<String> {
         }
         room -= cost;
         for (text, below) in texts {
-            let place = lines.len();
+            let index = lines.len();
             lines.push(TreeLine {
                 depth,
                 text,
                 below: Vec::new(),
             });
             match parent {
-                Some(parent) => lines[parent].below.push(place),
-                None => roots.push(place),
+                Some(parent) => lines[parent].below.push(index),
+                None => roots.push(index),
             }
-            queue.extend(below.map(|folder| (folder, Some(place))));
+            queue.extend(below.map(|folder| (folder, Some(index))));
         }
     }
     let mut text = String::new();
     let mut open: Vec<usize> = roots.into_iter().chain(more).rev().collect();
-    while let Some(place) = open.pop() {
-        let line = &lines[place];
+    while let Some(index) = open.pop() {
+        let line = &lines[index];
         text.push_str(&"\t".repeat(line.depth));
         text.push_str(&line.text);
         text.push('\n');

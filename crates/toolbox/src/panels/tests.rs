@@ -21,6 +21,10 @@ fn panels(root: &Path, data: &Path) -> OpenPanels {
         environment: ProcessEnvironment::default(),
         commands: CommandOptions::default(),
         code: None,
+        code_index: Some(search::CodeIndex::new(
+            Workspace::open(root).unwrap(),
+            &data.join("cache"),
+        )),
         skills: vec![root.join("skills")],
         modes: vec!["code".into(), "ask".into()],
     });
@@ -96,6 +100,11 @@ async fn each_panel_shows_its_content() {
             .unwrap()
             .contains("10 % of 100 tokens")
     );
+    let map = text(&panels, "repo_map").await.unwrap();
+    assert!(map.starts_with("src/main.rs\n  1 "), "{map}");
+    std::fs::write(folder.path().join("src/walk.rs"), "pub fn walk() {}\n").unwrap();
+    let map = text(&panels, "repo_map:walk").await.unwrap();
+    assert!(map.starts_with("src/walk.rs\n  1 "), "{map}");
     std::fs::write(folder.path().join("src/main.rs"), "fn main() { run() }\n").unwrap();
     assert_eq!(
         text(&panels, "file:src/main.rs").await.unwrap(),
@@ -103,8 +112,8 @@ async fn each_panel_shows_its_content() {
     );
     std::fs::remove_file(folder.path().join("src/main.rs")).unwrap();
     let open = PanelSource::panels(&panels);
-    let gone = open.iter().find(|panel| panel.name() == "file:src/main.rs").unwrap();
-    assert_eq!(gone.snapshot(&panel_context()).await, None);
+    let closed = open.iter().find(|panel| panel.name() == "file:src/main.rs").unwrap();
+    assert_eq!(closed.snapshot(&panel_context()).await, None);
 }
 
 #[tokio::test]
@@ -160,6 +169,7 @@ fn live_panels_are_never_frozen_and_others_up_to_three_times() {
         ("github:pr list", 0),
         ("library", 3),
         ("tree", 3),
+        ("repo_map", 3),
     ] {
         let panel = panels.create(name).unwrap();
         assert_eq!(panel.volatility().max_freezes(), Some(most), "{name}");
@@ -180,4 +190,17 @@ fn opening_a_panel_needs_approval_for_its_content() {
         "{run:?}"
     );
     assert_eq!(panels.actions("tree"), []);
+}
+
+#[test]
+fn only_existing_parts_of_the_conversation_can_be_opened() {
+    let panels = OpenPanels::default();
+    let open = |name: &str| panels.open(name).err();
+    let whole = "there is no `history:1`: the whole conversation is shown";
+    assert_eq!(open("history:1").as_deref(), Some(whole));
+    panels.set_history_parts(2);
+    assert_eq!(open("history:2"), None);
+    let last = "there is no `history:9`; the last part is history:2";
+    assert_eq!(open("history:9").as_deref(), Some(last));
+    assert!(open("history:0").is_some() && open("history:x").is_some());
 }

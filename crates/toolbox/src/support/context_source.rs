@@ -73,11 +73,18 @@ fn text(text: String) -> ContextFound {
     ContextFound::new(ContextContent::Text(text), Vec::new())
 }
 
-/// The absolute path in another folder of the project, for a path that does not exist in the main one. It may begin with
-/// the name of the folder.
+/// The path that is meant by one that does not exist in the main folder: the absolute path in another folder of the
+/// project, whose name it may begin with, or the path without `/` or `file:` before it.
 fn in_other_folder(workspace: &Workspace, path: &str) -> Option<String> {
     let exists = |path: &Path| workspace.locate(path).is_ok_and(|place| place.exists());
-    if Path::new(path).is_absolute() || exists(Path::new(path)) {
+    if exists(Path::new(path)) {
+        return None;
+    }
+    let marked = path.strip_prefix("file:").or_else(|| path.strip_prefix('/'));
+    if let Some(rest) = marked.filter(|rest| !rest.is_empty() && exists(Path::new(rest))) {
+        return Some(rest.to_owned());
+    }
+    if Path::new(path).is_absolute() {
         return None;
     }
     let within = |folder: &PathBuf| {

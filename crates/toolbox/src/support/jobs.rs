@@ -22,6 +22,8 @@ use crate::support::text::one_line;
 const MAX_RUNNING: usize = 32;
 /// Maximum number of ended jobs that are kept.
 const MAX_ENDED: usize = 32;
+/// The maximum bytes of output that the user is shown.
+const RECENT_CAP: usize = 20_000;
 /// How much unread output is kept.
 pub(crate) const UNREAD_CAP: CaptureCap = CaptureCap {
     head: 8_000,
@@ -94,6 +96,8 @@ pub(crate) struct ShellJob {
 #[derive(Debug)]
 struct JobCapture {
     unread: OutputCapture,
+    /// The end of all output, for the user.
+    recent: String,
     /// The path of the full output, if it is too long to show.
     transcript: Option<String>,
     task: Option<AbortHandle>,
@@ -141,6 +145,7 @@ impl JobRegistry {
 
     /// Moves a command to the background. A notification is sent when it ends.
     pub(crate) fn adopt(&self, running: RunningCommand, notices: NotificationSender) -> Arc<ShellJob> {
+        let printed = running.process.output_so_far();
         let mut known = self.known();
         known.last += 1;
         let job = Arc::new(ShellJob {
@@ -149,6 +154,10 @@ impl JobRegistry {
             started: running.started,
             live: Mutex::new(JobCapture {
                 unread: OutputCapture::new(UNREAD_CAP),
+                recent: match printed.tail.is_empty() {
+                    true => printed.head,
+                    false => printed.tail,
+                },
                 transcript: None,
                 task: None,
             }),
@@ -288,6 +297,13 @@ impl ShellJob {
         text[start..].to_owned()
     }
 
+    /// The end of the output, read or unread.
+    pub(crate) fn recent_output(&self) -> String {
+        let live = self.live();
+        let start = live.recent.len().saturating_sub(RECENT_CAP);
+        live.recent[live.recent.ceil_char_boundary(start)..].to_owned()
+    }
+
     fn live(&self) -> MutexGuard<'_, JobCapture> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -347,6 +363,11 @@ async fn run_job(
         let Some(text) = text else { break };
         let mut live = job.live();
         live.unread.add(text.as_bytes());
+        live.recent.push_str(&text);
+        if live.recent.len() > 2 * RECENT_CAP {
+            let start = live.recent.ceil_char_boundary(live.recent.len() - RECENT_CAP);
+            live.recent.drain(..start);
+        }
         live.transcript = running.transcript();
     }
     let exit = running.process.exit().await;

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_star_matches_any_text() {
-        for (pattern, name, fits) in [
+        for (pattern, name, expected) in [
             ("*-nano", "gpt-5-nano", true),
             ("*-nano", "gpt-5-nano-x", false),
             ("*-nano-*", "gpt-5-nano-x", true),
@@ -83,7 +83,7 @@ mod tests {
             ("a*b*c", "ac", false),
             ("x", "x", true),
         ] {
-            assert_eq!(matches_pattern(pattern, name), fits, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), expected, "{pattern} {name}");
         }
     }
 }

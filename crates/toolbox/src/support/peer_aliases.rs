@@ -142,6 +142,7 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
     (Codex, "close_agent", SUBTASKS),
     (Codex, "list_mcp_resource_templates", MCP),
     (Codex, "list_mcp_resources", MCP),
+    (Codex, "multi_tool_use.parallel", BATCHES),
     (Codex, "read_mcp_resource", MCP),
     (Codex, "resume_agent", SUBTASKS),
     (Codex, "send_input", SUBTASKS),

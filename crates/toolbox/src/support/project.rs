@@ -7,7 +7,9 @@ pub(crate) mod shown_files;
 pub(crate) mod trees;
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use policy::{Action, PathArea};
@@ -22,6 +24,8 @@ use crate::support::project::read_tracker::{ReadTracker, ToolCaller};
 use crate::support::project::shown_files::ShownFiles;
 use crate::support::spill::Spill;
 
+/// Modification times can be this much older than the clock: the kernel updates them at each of its ticks.
+const CLOCK_STEP: Duration = Duration::from_millis(20);
 /// The time limit of a search.
 const SEARCH_TIME: Duration = Duration::from_secs(20);
 /// Maximum number of entries of a tree that is copied, moved or deleted in one call: its files are recorded for undo.
@@ -68,7 +72,7 @@ impl Project {
     pub(crate) fn new(workspace: Workspace, spill: Spill, caller: ToolCaller) -> Self {
         Self {
             workspace,
-            reads: ReadTracker::of(caller),
+            reads: ReadTracker::default().of(caller),
             shown: ShownFiles::default(),
             lines: LineLog::default(),
             marks: LineMarks::default(),
@@ -84,7 +88,7 @@ impl Project {
             let Ok(file) = self.workspace.locate(path) else {
                 continue;
             };
-            let is_unchanged = file.modified().is_ok_and(|modified| modified <= *at);
+            let is_unchanged = file.modified().is_ok_and(|modified| modified + CLOCK_STEP <= *at);
             let is_known = || {
                 let relative = file.path().strip_prefix(root).unwrap_or(file.path());
                 let version = checkpoint::current_version(root, relative).ok().flatten();
@@ -105,6 +109,15 @@ impl Project {
     pub(crate) fn locate(&self, path: impl AsRef<Path>) -> Result<Location, Error> {
         let location = self.workspace.locate(plain_path(path.as_ref())).map_err(tool_error)?;
         self.require_approved(location)
+    }
+
+    /// The folder that a call names. Zed's models name the project's folder, relative to its parent, or `*`.
+    pub(crate) fn folder<'a>(&self, path: &'a str) -> &'a str {
+        let is_root = path == "*" || self.workspace.root().file_name() == Some(OsStr::new(path.trim_end_matches('/')));
+        match is_root && self.workspace.locate(path).is_ok_and(|place| !place.is_taken()) {
+            true => "",
+            false => path,
+        }
     }
 
     /// Fails if the approved actions of the running call do not cover a location.
@@ -146,9 +159,11 @@ impl Project {
     pub(crate) fn read_tree_actions(&self, path: &str) -> Vec<Action> {
         let mut actions = self.read_actions(path);
         if let Ok(top) = self.workspace.locate(plain_path(Path::new(path))) {
-            let place = place(&top);
             let below = top.names_below(MAX_ENTRIES).into_iter();
-            actions.extend(below.map(|path| Action::Read { path, place }));
+            actions.extend(below.map(|path| Action::Read {
+                place: place(&top.project_path(&path)),
+                path,
+            }));
         }
         actions
     }
@@ -167,6 +182,12 @@ impl Project {
         self.require_approved(location)
     }
 
+    /// The prefix that titles of calls omit: the root with a slash.
+    pub(crate) fn title_root(&self) -> Arc<str> {
+        let root = self.workspace.root().display().to_string();
+        format!("{}/", root.trim_end_matches('/')).into()
+    }
+
     /// The approvals for changing a path without following a final symbolic link: the entry itself and everything below
     /// it, so that rules for single files apply. A tree that is too large is rejected when the tool runs. A path that
     /// does not resolve now may do so when the tool runs, so it is judged as named.
@@ -174,15 +195,18 @@ impl Project {
         let Ok(entry) = entry else {
             return self.write_actions(named);
         };
-        let place = place(&entry);
         let below = match entry.is_link() {
             true => Vec::new(),
             false => entry.names_below(MAX_ENTRIES),
         };
+        // A folder in the project may contain hew's own files, which are not part of it.
         [entry.path().to_owned()]
             .into_iter()
             .chain(below)
-            .map(|path| Action::Write { path, place })
+            .map(|path| Action::Write {
+                place: place(&entry.project_path(&path)),
+                path,
+            })
             .collect()
     }
 

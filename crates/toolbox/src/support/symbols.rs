@@ -84,7 +84,7 @@ impl SymbolInput {
 #[derive(Debug, Default)]
 pub(crate) struct SymbolMatches {
     /// The matches, best first.
-    pub(crate) places: Vec<SymbolMatch>,
+    pub(crate) matches: Vec<SymbolMatch>,
     /// The number of files in unsupported languages that contain the name.
     pub(crate) elsewhere: usize,
     /// Whether there may be more.
@@ -133,9 +133,11 @@ pub(crate) fn find(
     let pattern = escape(own);
     let grep = GrepQuery {
         pattern: &pattern,
+        exclude: None,
         case: CaseSensitivity::Sensitive,
         include: None,
         kind: None,
+        ignored: workspace::IgnoredFiles::Skip,
         context: 0,
         page: ResultPage {
             offset: 0,
@@ -156,18 +158,18 @@ pub(crate) fn find(
             break;
         }
         match mentions(root, &file.path, own) {
-            Some(places) => found.places.extend(places),
+            Some(matches) => found.matches.extend(matches),
             None => found.elsewhere += 1,
         }
     }
     if !owners.is_empty() {
-        prefer_owners(&mut found.places, &owners);
+        prefer_owners(&mut found.matches, &owners);
     }
     if let Some(near) = &symbol.path {
         let near = root.show_path(near).into_owned();
         found
-            .places
-            .sort_by_key(|place| std::cmp::Reverse(shared(&place.path, &near)));
+            .matches
+            .sort_by_key(|symbol_match| std::cmp::Reverse(shared(&symbol_match.path, &near)));
     }
     Ok(found)
 }
@@ -179,9 +181,9 @@ fn mentions(root: &Location, path: &str, name: &str) -> Option<Vec<SymbolMatch>>
     Language::detect(Path::new(path), &text)?;
     let (mentions, outline) = index::mentions(Path::new(path), &text, name, FILE_TIME).ok()?;
     let lines: Vec<&str> = text.lines().collect();
-    let mut places: Vec<SymbolMatch> = Vec::new();
+    let mut matches: Vec<SymbolMatch> = Vec::new();
     for NameMention { line, role, .. } in mentions {
-        if let Some(last) = places.last_mut().filter(|last| last.line == line) {
+        if let Some(last) = matches.last_mut().filter(|last| last.line == line) {
             if role == MentionRole::Definition {
                 last.role = role;
             }
@@ -191,7 +193,7 @@ fn mentions(root: &Location, path: &str, name: &str) -> Option<Vec<SymbolMatch>>
             role == MentionRole::Definition && definition.name_line == line && definition.name == name
         });
         let text = lines.get(line - 1).copied().unwrap_or_default().trim();
-        places.push(SymbolMatch {
+        matches.push(SymbolMatch {
             path: path.to_owned(),
             line,
             text: cut(text),
@@ -203,7 +205,7 @@ fn mentions(root: &Location, path: &str, name: &str) -> Option<Vec<SymbolMatch>>
             span: defined.map(|definition| (definition.first, definition.last)),
         });
     }
-    Some(places)
+    Some(matches)
 }
 
 /// The definitions around a definition, without its own name.
@@ -221,7 +223,10 @@ pub(crate) async fn resolve_location(project: &Project, symbol: SymbolQuery) -> 
     let root = project.locate("")?;
     let query = symbol.clone();
     let (root, found) = run_search(move |stop| find(&root, &query, stop).map(|found| (root, found))).await?;
-    let best = found.places.iter().min_by_key(|place| place.role == MentionRole::Use);
+    let best = found
+        .matches
+        .iter()
+        .min_by_key(|symbol_match| symbol_match.role == MentionRole::Use);
     let Some(best) = best else {
         return Ok(symbol);
     };
@@ -236,54 +241,54 @@ pub(crate) async fn resolve_location(project: &Project, symbol: SymbolQuery) -> 
 pub(crate) async fn permitted_locations(
     project: &Project,
     context: &CallContext,
-    mut spots: Vec<CodeLocation>,
+    mut locations: Vec<CodeLocation>,
 ) -> Vec<CodeLocation> {
     let mut decided: BTreeMap<PathBuf, bool> = BTreeMap::new();
-    for spot in &spots {
-        if decided.contains_key(&spot.path) {
+    for location in &locations {
+        if decided.contains_key(&location.path) {
             continue;
         }
-        let is_permitted = match project.locate(&spot.path) {
+        let is_permitted = match project.locate(&location.path) {
             // Only its path is shown.
             Ok(location) if !location.is_inside() => !project.workspace.is_hidden(location.path()),
             Ok(location) if project.workspace.is_hidden(location.path()) => false,
             Ok(_) => {
                 let mut is_permitted = true;
-                for action in project.read_actions(&spot.path.to_string_lossy()) {
+                for action in project.read_actions(&location.path.to_string_lossy()) {
                     is_permitted &= context.permit(action).await.is_ok();
                 }
                 is_permitted
             }
             Err(_) => false,
         };
-        decided.insert(spot.path.clone(), is_permitted);
+        decided.insert(location.path.clone(), is_permitted);
     }
-    spots.retain(|spot| decided.get(&spot.path).copied().unwrap_or_default());
-    spots
+    locations.retain(|location| decided.get(&location.path).copied().unwrap_or_default());
+    locations
 }
 
 /// The match at a location reported by a language server; a definition with all of its lines. Outside of the project, it
 /// has no text: reading there needs approval.
-pub(crate) fn location_at(root: &Location, spot: &CodeLocation, role: MentionRole) -> SymbolMatch {
-    let path = root.show_path(&spot.path).into_owned();
+pub(crate) fn location_at(root: &Location, location: &CodeLocation, role: MentionRole) -> SymbolMatch {
+    let path = root.show_path(&location.path).into_owned();
     let file = root.sibling(&path).ok().filter(Location::is_inside);
     let file = file.and_then(|file| file.read_text().ok());
     let content = file.map(|text| text.content).unwrap_or_default();
-    let line = content.lines().nth(spot.line.saturating_sub(1)).unwrap_or_default();
+    let line = content.lines().nth(location.line.saturating_sub(1)).unwrap_or_default();
     let outline = match role {
         MentionRole::Definition => index::outline(Path::new(&path), &content, FILE_TIME).ok(),
         MentionRole::Use => None,
     };
     let defined = outline.as_ref().and_then(|outline| {
         let mut here = outline.definitions.iter();
-        here.find(|definition| definition.name_line == spot.line)
-            .map(|definition| (outside(outline, spot.line), (definition.first, definition.last)))
+        here.find(|definition| definition.name_line == location.line)
+            .map(|definition| (outside(outline, location.line), (definition.first, definition.last)))
     });
     let (within, span) = defined.unzip();
     SymbolMatch {
         text: cut(line.trim()),
         path,
-        line: spot.line,
+        line: location.line,
         within: within.unwrap_or_default(),
         role,
         span,
@@ -291,25 +296,26 @@ pub(crate) fn location_at(root: &Location, spot: &CodeLocation, role: MentionRol
 }
 
 /// For `Parser::next`, keeps only definitions inside something called `Parser`, if there are any.
-fn prefer_owners(places: &mut Vec<SymbolMatch>, owners: &[&str]) {
-    let owned = |place: &SymbolMatch| {
-        let within: Vec<&str> = place.within.split("::").collect();
+fn prefer_owners(matches: &mut Vec<SymbolMatch>, owners: &[&str]) {
+    let owned = |symbol_match: &SymbolMatch| {
+        let within: Vec<&str> = symbol_match.within.split("::").collect();
         owners.last().is_some_and(|owner| {
             within
                 .iter()
                 .any(|name| name.split(['<', '(', ' ']).next() == Some(owner))
         })
     };
-    let is_owned =
-        |place: &SymbolMatch| place.role == MentionRole::Definition && (owned(place) || in_file_of(place, owners));
-    if places.iter().any(is_owned) {
-        places.retain(|place| place.role == MentionRole::Use || is_owned(place));
+    let is_owned = |symbol_match: &SymbolMatch| {
+        symbol_match.role == MentionRole::Definition && (owned(symbol_match) || in_file_of(symbol_match, owners))
+    };
+    if matches.iter().any(is_owned) {
+        matches.retain(|symbol_match| symbol_match.role == MentionRole::Use || is_owned(symbol_match));
     }
 }
 
 /// Whether the file is named like the owner: `parser.rs` for `parser::next`.
-fn in_file_of(place: &SymbolMatch, owners: &[&str]) -> bool {
-    let path = Path::new(&place.path);
+fn in_file_of(symbol_match: &SymbolMatch, owners: &[&str]) -> bool {
+    let path = Path::new(&symbol_match.path);
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let folder = path
         .parent()

@@ -193,14 +193,14 @@ async fn execute(tab: &BrowserTab, input: &Input) -> Result<(), Error> {
     };
     match input.action {
         BrowserStep::Launch | BrowserStep::Navigate => tab.navigate(&address(input)?).await,
-        BrowserStep::Click => tab.click(&spot(input)?).await,
-        BrowserStep::Hover => tab.hover(&spot(input)?).await,
+        BrowserStep::Click => tab.click(&target(input)?).await,
+        BrowserStep::Hover => tab.hover(&target(input)?).await,
         BrowserStep::Type => {
-            let spot = match (&input.selector, &input.coordinate) {
+            let target = match (&input.selector, &input.coordinate) {
                 (None, None) => None,
-                (Some(_), _) | (_, Some(_)) => Some(spot(input)?),
+                (Some(_), _) | (_, Some(_)) => Some(target(input)?),
             };
-            tab.type_text(text()?, spot.as_ref()).await
+            tab.type_text(text()?, target.as_ref()).await
         }
         BrowserStep::Press => tab.press(text()?).await,
         BrowserStep::ScrollDown => tab.scroll(1).await,
@@ -246,7 +246,7 @@ fn address(input: &Input) -> Result<url::Url, Error> {
 }
 
 /// The target: a selector, `x,y`, or `x,y@WIDTHxHEIGHT` for a point in a scaled screenshot.
-fn spot(input: &Input) -> Result<PageTarget, Error> {
+fn target(input: &Input) -> Result<PageTarget, Error> {
     if let Some(selector) = &input.selector {
         return Ok(PageTarget::Selector(selector.clone()));
     }

@@ -120,7 +120,14 @@ impl CallTool {
         let detail = match (name(input), inner(input), &self.hint) {
             (None, ..) => "missing field `name`".to_owned(),
             (Some(_), None, _) => "input: it must be an object".to_owned(),
-            (Some(name), Some(_), None) => format!("there is no tool named `{name}`; {} shows all", find_tools::NAME),
+            (Some(name), Some(_), None) => {
+                let server = server(input).map(|server| format!(" of a server `{server}`"));
+                let server = server.unwrap_or_default();
+                format!(
+                    "there is no tool named `{name}`{server}; {} shows all",
+                    find_tools::NAME
+                )
+            }
             (Some(name), Some(_), Some(hint)) => format!("there is no tool named `{name}`; in hew: {hint}"),
         };
         Error::Input {
@@ -132,11 +139,14 @@ impl CallTool {
 
 /// The tool with this name, of the named server if there is one.
 fn target(input: &Value, named: &str, tools: &Registry) -> Option<Arc<dyn DynTool>> {
-    let server = ["server_name", "server"]
-        .iter()
-        .find_map(|key| input.get(key)?.as_str());
-    let of_server = server.and_then(|server| tools.find(&format!("mcp__{server}__{named}")));
+    let of_server = server(input).and_then(|server| tools.find(&format!("mcp__{server}__{named}")));
     of_server.or_else(|| tools.find(named))
+}
+
+fn server(input: &Value) -> Option<&str> {
+    ["server_name", "server"]
+        .iter()
+        .find_map(|key| input.get(key)?.as_str())
 }
 
 fn name(input: &Value) -> Option<&str> {

@@ -83,18 +83,19 @@ impl Tool for CodeDefinitionsTool {
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        let place = self.0.locate(input.path.as_deref().unwrap_or_default())?;
+        let location = self.0.locate(input.path.as_deref().unwrap_or_default())?;
         let offset = input.offset.unwrap_or(0);
-        match place.is_dir() {
-            true => run_search(move |stop| folder(&place, offset, stop)).await,
-            false => run_blocking(move || file(&place)).await,
+        match location.is_dir() {
+            true => run_search(move |stop| folder(&location, offset, stop)).await,
+            false => run_blocking(move || file(&location)).await,
         }
     }
 }
 
-fn file(place: &Location) -> Result<Output, Error> {
-    let text = place.read_text().map_err(tool_error)?;
-    let outline = index::outline(place.path(), &text.content, FILE_TIME).map_err(|error| refused(place, &error))?;
+fn file(location: &Location) -> Result<Output, Error> {
+    let text = location.read_text().map_err(tool_error)?;
+    let outline =
+        index::outline(location.path(), &text.content, FILE_TIME).map_err(|error| refused(location, &error))?;
     let cap = CodeDefinitionsTool::FACTS.cap;
     let (outline, left) = outline.truncate(cap.entries);
     let mut shown = outline.render();
@@ -112,13 +113,13 @@ fn file(place: &Location) -> Result<Output, Error> {
     Ok(Output::text(shown).with_summary(count(outline.definitions.len(), "definition")))
 }
 
-fn refused(place: &Location, error: &index::Error) -> Error {
+fn refused(location: &Location, error: &index::Error) -> Error {
     Error::Failed(match error {
         index::Error::UnknownLanguage { .. } => {
-            format!("{} is in an unsupported language; use read_file", place.shown())
+            format!("{} is in an unsupported language; use read_file", location.shown())
         }
         index::Error::TooLarge { .. } | index::Error::TooSlow { .. } | index::Error::Grammar { .. } => {
-            format!("{}: {error}; use grep", place.shown())
+            format!("{}: {error}; use grep", location.shown())
         }
     })
 }
@@ -131,10 +132,10 @@ fn missing(outline: &Outline, left: usize) -> Option<String> {
     }
 }
 
-fn folder(place: &Location, offset: usize, stop: &StopSignal) -> Result<Output, workspace::Error> {
+fn folder(location: &Location, offset: usize, stop: &StopSignal) -> Result<Output, workspace::Error> {
     let is_code =
         |path: &std::path::Path| Language::of_path(path).is_some_and(|language| !NOT_CODE.contains(&language.name));
-    let files = place.files(&is_code, MAX_FILES, stop)?;
+    let files = location.files(&is_code, MAX_FILES, stop)?;
     let total = files.total;
     let cap = CodeDefinitionsTool::FACTS.cap;
     let mut shown = String::new();

@@ -59,9 +59,21 @@ pub(crate) struct Input {
     /// `code`, `tests`, `docs`, or a language such as `rust`.
     #[serde(alias = "type", alias = "language", alias = "file_type")]
     kind: Option<String>,
+    /// Only these files or directories, as Cursor and Copilot pass them.
+    #[schemars(skip)]
+    #[serde(default)]
+    folders: Vec<String>,
     #[schemars(skip)]
     #[serde(alias = "max_results", alias = "maxResults", alias = "num_results", alias = "top_k")]
     limit: Option<usize>,
+}
+
+impl Input {
+    /// The searched files and directories; empty for all.
+    fn paths(&self) -> Vec<&str> {
+        let all = self.path.iter().chain(&self.folders);
+        all.map(String::as_str).filter(|path| !path.trim().is_empty()).collect()
+    }
 }
 
 impl BuiltIn for CodebaseSearchTool {
@@ -107,53 +119,62 @@ impl Tool for CodebaseSearchTool {
     type Input = Input;
 
     fn title(&self, input: &Input) -> String {
-        match &input.path {
-            Some(path) => format!("{} in {path}", input.query),
-            None => input.query.clone(),
+        let paths = input.paths().join(", ");
+        match paths.is_empty() {
+            false => format!("{} in {paths}", input.query),
+            true => input.query.clone(),
         }
     }
 
     fn adapt(&self, _: &str, input: &mut Map<String, Value>) {
-        // Cursor passes a list.
-        if let Some(Value::Array(folders)) = input.remove("target_directories")
-            && let Some(folder) = folders.into_iter().next()
-        {
-            input.entry("path").or_insert(folder);
-        }
         arguments::rename(input, &["dir_path", "path_prefix"], "path");
+        arguments::rename(input, &["target_directories", "scopedDirectories", "paths"], "folders");
+        match input.remove("folders") {
+            Some(Value::String(folder)) => drop(input.insert("folders".into(), Value::from(vec![folder]))),
+            Some(folders @ Value::Array(_)) => drop(input.insert("folders".into(), folders)),
+            Some(_) | None => {}
+        }
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        self.project.search_actions(input.path.as_deref().unwrap_or_default())
+        let paths = match input.paths() {
+            paths if paths.is_empty() => vec![""],
+            paths => paths,
+        };
+        let actions = paths.into_iter().map(|path| self.project.search_actions(path));
+        actions.flatten().collect()
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
         if input.query.trim().is_empty() {
             return Err(Error::Failed("`query` is empty; describe what the code does".into()));
         }
-        let scope = input.path.as_deref().unwrap_or_default();
-        let place = self.project.locate(scope)?;
-        if !place.exists() {
-            return Err(Error::Failed(format!("{} does not exist", place.shown())));
-        }
         let root = self.project.workspace.root();
-        let inside = place.path().strip_prefix(root).unwrap_or(place.path());
-        let path = inside.to_string_lossy().into_owned();
+        let mut paths = Vec::new();
+        for path in input.paths() {
+            let location = self.project.locate(path)?;
+            if !location.exists() {
+                return Err(Error::Failed(format!("{} does not exist", location.shown())));
+            }
+            let inside = location.path().strip_prefix(root).unwrap_or(location.path());
+            paths.push(inside.to_string_lossy().into_owned());
+        }
         let index = self.index.clone();
-        run_blocking(move || answer(&index, &input, &path)).await
+        run_blocking(move || answer(&index, &input, &paths)).await
     }
 }
 
-fn answer(index: &CodeIndex, input: &Input, path: &str) -> Result<Output, Error> {
+fn answer(index: &CodeIndex, input: &Input, paths: &[String]) -> Result<Output, Error> {
     let updated = index
         .update_within(UPDATE_TIME)
         .map_err(|error| Error::Failed(error.to_string()))?;
     let (kind, extensions) = kind(input.kind.as_deref());
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let results = index
         .search(&CodeQuery {
             text: &input.query,
             scope: QueryScope {
-                path,
+                paths: &paths,
                 extensions: &extensions,
                 kind,
                 preferred: &[],
@@ -170,6 +191,9 @@ fn answer(index: &CodeIndex, input: &Input, path: &str) -> Result<Output, Error>
     }];
     if !updated.is_some_and(|outcome| outcome.is_complete) {
         notes.push(incomplete(index));
+    }
+    if let Some(error) = index.embedding_error() {
+        notes.push(format!("not ordered by the configured embedding model: {error}"));
     }
     text.push_str(&format!("[{}]", notes.join("; ")));
     Ok(Output::text(text).with_summary(found))
@@ -205,7 +229,7 @@ fn render(results: &[CodeResult], most: usize) -> String {
     for (nth, result) in results.iter().enumerate() {
         let Some(chunk) = result.chunks.first() else { continue };
         let reasons: Vec<&str> = result.reasons.iter().map(|reason| reason.name()).collect();
-        let mut line = place(result, chunk);
+        let mut line = heading(result, chunk);
         if !reasons.is_empty() {
             line.push_str(&format!(" [{}]", reasons.join(", ")));
         }
@@ -228,7 +252,7 @@ fn render(results: &[CodeResult], most: usize) -> String {
             false => line.push_str("(same text as above)\n"),
         }
         if text.len() + line.len() > most && nth > 0 {
-            text.push_str(&format!("{}\n", place(result, chunk)));
+            text.push_str(&format!("{}\n", heading(result, chunk)));
             continue;
         }
         text.push_str(&line);
@@ -237,7 +261,7 @@ fn render(results: &[CodeResult], most: usize) -> String {
 }
 
 /// The lines of a chunk and its definition, such as `src/parser.rs#L10-40 method Parser::next`.
-fn place(result: &CodeResult, chunk: &ResultChunk) -> String {
+fn heading(result: &CodeResult, chunk: &ResultChunk) -> String {
     let label = match chunk.label.is_empty() {
         true => String::new(),
         false => format!(" {}", chunk.label),

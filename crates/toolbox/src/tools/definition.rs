@@ -63,20 +63,23 @@ impl Tool for DefinitionTool {
         let root = self.0.locate("")?;
         if let Some(server) = &self.1
             && let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?
-            && let Some(spots) = server.definition(&pinned).await.filter(|spots| !spots.is_empty())
+            && let Some(locations) = server
+                .definition(&pinned)
+                .await
+                .filter(|locations| !locations.is_empty())
         {
-            let spots = symbols::permitted_locations(&self.0, &context, spots).await;
-            let places = run_blocking(move || {
-                Ok(spots
+            let locations = symbols::permitted_locations(&self.0, &context, locations).await;
+            let matches = run_blocking(move || {
+                Ok(locations
                     .iter()
-                    .map(|spot| symbols::location_at(&root, spot, MentionRole::Definition))
+                    .map(|location| symbols::location_at(&root, location, MentionRole::Definition))
                     .collect())
             })
             .await?;
             return Ok(answer(
                 &symbol,
                 SymbolMatches {
-                    places,
+                    matches,
                     ..SymbolMatches::default()
                 },
             ));
@@ -91,14 +94,16 @@ impl Tool for DefinitionTool {
 
 fn answer(symbol: &SymbolQuery, mut found: SymbolMatches) -> Output {
     let uses = found
-        .places
+        .matches
         .iter()
-        .filter(|place| place.role == MentionRole::Use)
+        .filter(|symbol_match| symbol_match.role == MentionRole::Use)
         .count();
-    found.places.retain(|place| place.role == MentionRole::Definition);
-    let total = found.places.len();
-    found.places.truncate(DefinitionTool::FACTS.cap.entries);
-    let mut text: String = found.places.iter().map(line).collect();
+    found
+        .matches
+        .retain(|symbol_match| symbol_match.role == MentionRole::Definition);
+    let total = found.matches.len();
+    found.matches.truncate(DefinitionTool::FACTS.cap.entries);
+    let mut text: String = found.matches.iter().map(line).collect();
     let mut notes = vec![match (total, uses) {
         (0, 0) => format!("{} is not in the code of this project", symbol.name),
         (0, uses) => format!(
@@ -108,8 +113,8 @@ fn answer(symbol: &SymbolQuery, mut found: SymbolMatches) -> Output {
         ),
         (total, _) => count(total, "definition"),
     }];
-    if total > found.places.len() {
-        notes.push(format!("the first {} are shown", found.places.len()));
+    if total > found.matches.len() {
+        notes.push(format!("the first {} are shown", found.matches.len()));
     }
     notes.extend(found.incomplete.then(|| "there may be more".to_owned()));
     notes.extend(found.gaps);
@@ -118,14 +123,14 @@ fn answer(symbol: &SymbolQuery, mut found: SymbolMatches) -> Output {
 }
 
 /// One definition: `src/parser.rs:12-40 fn next(&mut self) [in Parser]`.
-fn line(place: &SymbolMatch) -> String {
-    let lines = match place.span {
+fn line(symbol_match: &SymbolMatch) -> String {
+    let lines = match symbol_match.span {
         Some((first, last)) if first < last => format!("{first}-{last}"),
-        Some(_) | None => place.line.to_string(),
+        Some(_) | None => symbol_match.line.to_string(),
     };
-    let within = match place.within.is_empty() {
+    let within = match symbol_match.within.is_empty() {
         true => String::new(),
-        false => format!(" [in {}]", place.within),
+        false => format!(" [in {}]", symbol_match.within),
     };
-    format!("{}:{lines} {}{within}\n", place.path, place.text)
+    format!("{}:{lines} {}{within}\n", symbol_match.path, symbol_match.text)
 }

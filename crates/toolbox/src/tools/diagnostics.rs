@@ -52,7 +52,7 @@ pub(crate) struct Input {
 
 impl Input {
     /// The files and directories; the project if none is given.
-    fn places(&self) -> Vec<&str> {
+    fn paths(&self) -> Vec<&str> {
         match (&self.path, self.paths.as_slice()) {
             (None, []) => vec![""],
             (path, paths) => path.iter().chain(paths).map(String::as_str).collect(),
@@ -93,31 +93,31 @@ impl Tool for DiagnosticsTool {
     type Input = Input;
 
     fn title(&self, input: &Input) -> String {
-        let title = |place: &str| match self.check(place) {
+        let title = |path: &str| match self.check(path) {
             Some(check) => check.label().trim_matches('`').to_owned(),
-            None if place.is_empty() => ".".to_owned(),
-            None => place.to_owned(),
+            None if path.is_empty() => ".".to_owned(),
+            None => path.to_owned(),
         };
-        let titles: Vec<String> = input.places().into_iter().map(title).collect();
+        let titles: Vec<String> = input.paths().into_iter().map(title).collect();
         titles.join(", ")
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
-        let places = input.places().into_iter();
-        let actions = places.flat_map(|place| {
-            let check = self.check(place).map(|check| Action::Run {
+        let paths = input.paths().into_iter();
+        let actions = paths.flat_map(|path| {
+            let check = self.check(path).map(|check| Action::Run {
                 command: check.command,
                 cwd: check.cwd,
             });
-            self.project.read_actions(place).into_iter().chain(check)
+            self.project.read_actions(path).into_iter().chain(check)
         });
         actions.collect()
     }
 
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         let (mut found, mut checkers) = (Vec::new(), Vec::new());
-        for place in input.places() {
-            let (diagnostics, checker) = self.diagnose(place, &context).await?;
+        for path in input.paths() {
+            let (diagnostics, checker) = self.diagnose(path, &context).await?;
             found.extend(diagnostics);
             if !checkers.contains(&checker) {
                 checkers.push(checker);
@@ -130,20 +130,20 @@ impl Tool for DiagnosticsTool {
 impl DiagnosticsTool {
     /// The diagnostics of a file, a directory or the project, and the checker.
     async fn diagnose(&self, path: &str, context: &CallContext) -> Result<(Vec<Diagnostic>, String), Error> {
-        let place = self.project.locate(path)?;
-        let requested = (!path.is_empty()).then(|| place.path().to_owned());
+        let location = self.project.locate(path)?;
+        let requested = (!path.is_empty()).then(|| location.path().to_owned());
         if let Some(server) = &self.server
             && let Some(found) = server.diagnostics(requested.as_ref()).await
         {
             return Ok((found, "the language server".into()));
         }
-        if !place.exists() {
-            return Err(Error::Failed(format!("{} does not exist", place.shown())));
+        if !location.exists() {
+            return Err(Error::Failed(format!("{} does not exist", location.shown())));
         }
         let check = self.check(path).ok_or_else(|| {
             Error::Failed(format!(
                 "no compiler or checker found for {}; run one with terminal",
-                place.shown()
+                location.shown()
             ))
         })?;
         let exit = self.run_checker(&check, context).await?;
@@ -167,8 +167,8 @@ impl DiagnosticsTool {
         if self.server.is_some() {
             return None;
         }
-        let place = self.project.locate(path).ok()?;
-        select::choose(&self.project.workspace, &place, &self.environment)
+        let location = self.project.locate(path).ok()?;
+        select::choose(&self.project.workspace, &location, &self.environment)
     }
 
     async fn run_checker(&self, check: &CheckerRun, context: &CallContext) -> Result<ProcessExit, Error> {

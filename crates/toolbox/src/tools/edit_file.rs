@@ -16,7 +16,12 @@ use crate::support::edits::edit_agent::EditAgent;
 use crate::support::edits::edit_tools::EditTools;
 use crate::support::edits::write::write_edits;
 use crate::support::preview;
-use crate::support::project::Project;
+use crate::support::project::{Project, tool_error};
+use crate::support::text::count;
+
+/// The result of a call with instructions if no model carries them out.
+const NO_EDIT_MODEL: &str = "no model is configured that carries out instructions; call `edit_file` with `old_text` and \
+                             `new_text`, or write the whole file with `write_file`";
 
 pub(crate) struct EditFileTool {
     pub(crate) project: Project,
@@ -56,6 +61,9 @@ pub(crate) struct Input {
     line: Option<usize>,
     /// More replacements in this file; all are made or none.
     edits: Option<Vec<ReplacementInput>>,
+    /// Gemini CLI: how many places are replaced.
+    #[schemars(skip)]
+    expected_replacements: Option<usize>,
     /// Instead of texts: instructions for the change, or for a new file. They are carried out in a separate request.
     instructions: Option<String>,
 }
@@ -87,6 +95,8 @@ impl Tool for EditFileTool {
         "replace_string_in_file",
         "search_replace",
         "str_replace",
+        "str_replace_based_edit_tool",
+        "str_replace_editor",
     ];
     const EFFECT: ToolEffect = ToolEffect::Mutating;
     const FACTS: ToolFacts = ToolFacts {
@@ -148,7 +158,23 @@ impl Tool for EditFileTool {
         if let (Some(instructions), Some(agent)) = (input.described(), &self.agent) {
             return agent.run(&input.path, instructions, &context).await;
         }
+        if input.described().is_some() {
+            return Err(Error::Failed(NO_EDIT_MODEL.into()));
+        }
         let file = self.project.locate(&input.path)?;
+        if let (Some(expected), Some(old)) = (input.expected_replacements, &input.old_text) {
+            let text = file.read_text().map_err(tool_error)?;
+            self.project.reads.check(&file, text.snapshot)?;
+            // Other matches than exact ones are judged like those of any edit.
+            let found = text.content.matches(old.as_str()).count();
+            if found > 0 && found != expected {
+                return Err(Error::Failed(format!(
+                    "the old text is at {} of {}, not at {expected}; nothing was changed",
+                    count(found, "place"),
+                    file.shown()
+                )));
+            }
+        }
         write_edits(&self.project, file, edits(input)?, EditFormat::Json).await
     }
 }

@@ -10,7 +10,7 @@ use tool::{
     Availability, CallContext, DynTool, Error, ModelClass, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts,
     ToolKind, ToolListing, ToolSet, erase,
 };
-use workspace::{FindQuery, ResultPage};
+use workspace::{CaseSensitivity, FindQuery, IgnoredFiles, ResultPage};
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
@@ -32,6 +32,9 @@ pub(crate) struct Input {
     #[schemars(skip)]
     #[serde(alias = "max_results", alias = "head_limit")]
     limit: Option<usize>,
+    /// Gemini CLI: whether ignored files are skipped.
+    #[schemars(skip)]
+    respect_git_ignore: Option<bool>,
 }
 
 impl BuiltIn for FindPathTool {
@@ -75,9 +78,24 @@ impl Tool for FindPathTool {
     fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
         arguments::rename(input, &["dir_path", "directory", "target_directory"], "path");
         arguments::rename(input, &["glob", "glob_pattern", "query"], "pattern");
-        let pattern = input.get("pattern").and_then(Value::as_str).unwrap_or_default();
-        let root = format!("{}/", self.0.workspace.root().display());
-        let pattern = match pattern.strip_prefix(&root).unwrap_or(pattern) {
+        let given = input.get("pattern").and_then(Value::as_str);
+        let given = given.unwrap_or_default().to_owned();
+        let workspace = &self.0.workspace;
+        let root = format!("{}/", workspace.root().display());
+        let mut pattern = given.strip_prefix(&root).unwrap_or(&given);
+        // A pattern in an additional folder, by its name or its path.
+        let more = workspace.more().iter().find_map(|folder| {
+            let by_path = pattern.strip_prefix(folder.to_str()?);
+            let by_name = || pattern.strip_prefix(folder.file_name()?.to_str()?);
+            let rest = by_path.or_else(by_name)?.strip_prefix('/')?;
+            let is_located = workspace.locate(&pattern[..pattern.len() - rest.len()]).ok()?.path() == folder;
+            is_located.then_some((folder, rest))
+        });
+        if let (Some((folder, rest)), None | Some(Value::Null)) = (more, input.get("path")) {
+            input.insert("path".into(), folder.to_string_lossy().into());
+            pattern = rest;
+        }
+        let pattern = match pattern {
             "" => "*".to_owned(),
             folder if folder.ends_with('/') => format!("{folder}**"),
             pattern => pattern.to_owned(),
@@ -90,20 +108,25 @@ impl Tool for FindPathTool {
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        let folder = self.0.locate(input.path.as_deref().unwrap_or_default())?;
+        let folder = self
+            .0
+            .locate(self.0.folder(input.path.as_deref().unwrap_or_default()))?;
         let offset = input.offset.unwrap_or(0);
-        let found = run_search(move |stop| {
+        let (found, case) = run_search(move |stop| {
             let page = ResultPage {
                 offset,
                 limit: input.limit.unwrap_or(usize::MAX).clamp(1, Self::FACTS.cap.entries),
             };
-            folder.find(
-                &FindQuery {
-                    pattern: &input.pattern,
-                    page,
-                },
-                stop,
-            )
+            let mut query = FindQuery::new(&input.pattern, page);
+            if input.respect_git_ignore == Some(false) {
+                query.ignored = IgnoredFiles::IncludeGit;
+            }
+            let exact = folder.find(&query, stop)?;
+            if exact.total > 0 || !input.pattern.chars().any(char::is_alphabetic) {
+                return Ok((exact, ""));
+            }
+            query.case = CaseSensitivity::Insensitive;
+            Ok((folder.find(&query, stop)?, " in another case"))
         })
         .await?;
         let (shown, total) = (found.paths.len(), found.total);
@@ -116,7 +139,7 @@ impl Tool for FindPathTool {
                 offset + shown,
                 offset + shown
             ),
-            (_, false) => count(total, "path"),
+            (_, false) => format!("{}{case}", count(total, "path")),
         }];
         notes.extend(search_notes(found.ended, found.unreadable));
         let mut lines = found.paths;

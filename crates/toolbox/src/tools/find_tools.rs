@@ -45,7 +45,7 @@ pub(crate) struct FindToolsTool {
     /// The deferred tools; empty until the registry that serves the call is known.
     tools: Vec<Arc<dyn DynTool>>,
     /// Tools that may still start.
-    guests: Option<Arc<dyn DynamicTools>>,
+    dynamic_tools: Option<Arc<dyn DynamicTools>>,
 }
 
 impl FindToolsTool {
@@ -66,24 +66,24 @@ impl FindToolsTool {
                 }),
             },
             tools: tools.deferred().collect(),
-            guests: tools.dynamic().cloned(),
+            dynamic_tools: tools.dynamic().cloned(),
         }
     }
 
     /// Waits for tools that are starting, so that a search does not miss them.
     async fn wait_for_tools(&self) -> Option<FindToolsTool> {
-        let guests = self.guests.as_ref()?;
-        if !guests.starting().is_empty() {
-            guests.wait_until_started().await;
+        let dynamic_tools = self.dynamic_tools.as_ref()?;
+        if !dynamic_tools.starting().is_empty() {
+            dynamic_tools.wait_until_started().await;
         }
         let mut tools = self.tools.clone();
         let known: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-        let came = guests.tools().into_iter();
-        tools.extend(came.filter(|tool| !known.contains(&tool.spec().name.as_str())));
+        let dynamic = dynamic_tools.tools().into_iter();
+        tools.extend(dynamic.filter(|tool| !known.contains(&tool.spec().name.as_str())));
         Some(FindToolsTool {
             spec: self.spec.clone(),
             tools,
-            guests: None,
+            dynamic_tools: None,
         })
     }
 
@@ -113,7 +113,10 @@ impl FindToolsTool {
         match (found.is_empty(), left.is_empty()) {
             (true, _) => {
                 let all = self.tools.iter().map(|tool| tool.spec().name.as_str());
-                text = format!("No matching tool. Available: {}", names(all, MAX_NAMES));
+                text = format!(
+                    "No matching tool besides the listed ones. Available: {}",
+                    names(all, MAX_NAMES)
+                );
             }
             (false, true) => {}
             (false, false) => {
@@ -130,7 +133,9 @@ impl FindToolsTool {
 
 /// Whether there are tools to find, or servers whose tools are not known yet.
 pub(crate) fn are_needed(tools: &Registry) -> bool {
-    let is_starting = tools.dynamic().is_some_and(|guests| !guests.starting().is_empty());
+    let is_starting = tools
+        .dynamic()
+        .is_some_and(|dynamic_tools| !dynamic_tools.starting().is_empty());
     is_starting || tools.deferred().next().is_some()
 }
 
@@ -146,10 +151,10 @@ fn score(tool: &dyn DynTool, query: &str) -> usize {
     let about = spec.description.to_lowercase();
     let query = query.to_lowercase();
     // A name with other characters is split below.
-    let odd = spec
+    let is_split = spec
         .name
         .contains(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    let named = odd && query.split([' ', ',']).any(|word| word == spec.name.to_lowercase());
+    let named = is_split && query.split([' ', ',']).any(|word| word == spec.name.to_lowercase());
     let words = query
         .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .filter(|word| !word.is_empty());
@@ -188,10 +193,13 @@ fn offer(tools: &Registry) -> String {
             others.entry(source).or_default().push(tool.spec().name.as_str());
         }
     }
-    for (source, theirs) in others {
-        line.push_str(&format!(" Of {source}: {}.", names(theirs.into_iter(), MAX_OTHERS)));
+    for (source, tools) in others {
+        line.push_str(&format!(" Of {source}: {}.", names(tools.into_iter(), MAX_OTHERS)));
     }
-    let expected = tools.dynamic().map(|guests| guests.starting()).unwrap_or_default();
+    let expected = tools
+        .dynamic()
+        .map(|dynamic_tools| dynamic_tools.starting())
+        .unwrap_or_default();
     if !expected.is_empty() {
         let starting = names(expected.iter().map(String::as_str), MAX_OTHERS);
         line.push_str(&format!(" Still starting: {starting}; search for their tools."));
@@ -260,7 +268,7 @@ impl DynTool for FindToolsTool {
         let now = FindToolsTool {
             spec: self.spec.clone(),
             tools: tools.deferred().collect(),
-            guests: tools.dynamic().cloned(),
+            dynamic_tools: tools.dynamic().cloned(),
         };
         Some((Arc::new(now), input.clone()))
     }

@@ -13,7 +13,9 @@ use tool::{
     CallContext, DynTool, Error, Output, OutputCap, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
     ToolSet, erase, fold_name,
 };
-use workspace::{CaseSensitivity, FileMatches, GrepLineKind, GrepMatches, Location, ResultPage, StopSignal};
+use workspace::{
+    CaseSensitivity, FileMatches, GrepLineKind, GrepMatches, IgnoredFiles, Location, ResultPage, StopSignal,
+};
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
@@ -59,7 +61,12 @@ pub(crate) struct Input {
     offset: Option<usize>,
     // Arguments of other agents' tools, accepted but not documented to save tokens.
     #[schemars(skip)]
-    #[serde(alias = "head_limit", alias = "max_results", alias = "maxResults")]
+    #[serde(
+        alias = "head_limit",
+        alias = "max_results",
+        alias = "maxResults",
+        alias = "total_max_matches"
+    )]
     limit: Option<usize>,
     #[schemars(skip)]
     multiline: Option<bool>,
@@ -71,6 +78,17 @@ pub(crate) struct Input {
     literal_text: Option<bool>,
     #[schemars(skip)]
     output_mode: Option<GrepOutputMode>,
+    /// Gemini CLI: matching lines to leave out.
+    #[schemars(skip)]
+    exclude_pattern: Option<String>,
+    #[schemars(skip)]
+    #[serde(
+        default,
+        alias = "includeIgnoredFiles",
+        alias = "include_ignored",
+        alias = "no_ignore"
+    )]
+    include_ignored_files: bool,
 }
 
 /// What is shown of the matches.
@@ -122,7 +140,7 @@ impl Tool for GrepTool {
             .iter()
             .chain(&input.include)
             .chain(&input.kind)
-            .map(|place| format!(" in {place}"));
+            .map(|location| format!(" in {location}"));
         format!("{}{}", input.pattern, within.collect::<String>())
     }
 
@@ -135,13 +153,15 @@ impl Tool for GrepTool {
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        let place = self.0.locate(input.path.as_deref().unwrap_or_default())?;
+        let location = self
+            .0
+            .locate(self.0.folder(input.path.as_deref().unwrap_or_default()))?;
         let offset = input.offset.unwrap_or(0);
         let cap = GrepTool::FACTS.cap;
         let mode = input.output_mode.unwrap_or(GrepOutputMode::Content);
         let (matches, outlines) = run_search(move |stop| {
-            let matches = search(&place, &input, cap, stop)?;
-            let outlines = outlines(&place, &matches);
+            let matches = search(&location, &input, cap, stop)?;
+            let outlines = outlines(&location, &matches);
             Ok((matches, outlines))
         })
         .await?;
@@ -158,7 +178,12 @@ impl Tool for GrepTool {
     }
 }
 
-fn search(place: &Location, input: &Input, cap: OutputCap, stop: &StopSignal) -> Result<GrepMatches, workspace::Error> {
+fn search(
+    location: &Location,
+    input: &Input,
+    cap: OutputCap,
+    stop: &StopSignal,
+) -> Result<GrepMatches, workspace::Error> {
     let literal = input.literal_text == Some(true) || input.is_regex == Some(false);
     let pattern = match literal {
         true => input.pattern.chars().flat_map(escaped).collect(),
@@ -166,12 +191,17 @@ fn search(place: &Location, input: &Input, cap: OutputCap, stop: &StopSignal) ->
     };
     let grep = workspace::GrepQuery {
         pattern: &pattern,
+        exclude: input.exclude_pattern.as_deref(),
         case: match input.case_sensitive {
             Some(true) => CaseSensitivity::Sensitive,
             Some(false) | None => CaseSensitivity::Insensitive,
         },
         include: input.include.as_deref(),
         kind: input.kind.as_deref(),
+        ignored: match input.include_ignored_files {
+            true => IgnoredFiles::IncludeGit,
+            false => IgnoredFiles::Skip,
+        },
         context: input.context.unwrap_or(0).min(MAX_CONTEXT),
         page: ResultPage {
             offset: input.offset.unwrap_or(0),
@@ -185,7 +215,7 @@ fn search(place: &Location, input: &Input, cap: OutputCap, stop: &StopSignal) ->
         max_line: cap.line,
         multiline: input.multiline.unwrap_or(false),
     };
-    place.grep(&grep, stop)
+    location.grep(&grep, stop)
 }
 
 /// Rewrites the arguments of other agents' search tools.
@@ -208,7 +238,16 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
     if let Some(is_sensitive) = is_sensitive {
         input.entry("case_sensitive").or_insert(is_sensitive.into());
     }
-    let around = ["-A", "-B", "after", "before", "after_context", "before_context"];
+    let around = [
+        "-A",
+        "-B",
+        "-C",
+        "after",
+        "before",
+        "after_context",
+        "before_context",
+        "context_lines",
+    ];
     let around = around
         .iter()
         .filter_map(|name| arguments::number(&input.remove(*name)?));
@@ -253,13 +292,13 @@ fn escaped(letter: char) -> impl Iterator<Item = char> {
 }
 
 /// The outlines of the files, if they are few and small.
-fn outlines(place: &Location, matches: &GrepMatches) -> Vec<Option<Outline>> {
+fn outlines(location: &Location, matches: &GrepMatches) -> Vec<Option<Outline>> {
     if matches.files.len() > MAX_OUTLINED {
         return Vec::new();
     }
     let mut room = MAX_OUTLINED_BYTES;
     let outline = |file: &FileMatches| {
-        let file = place.project_path(Path::new(&file.path));
+        let file = location.project_path(Path::new(&file.path));
         let bytes = file.read_bytes(room).ok()?;
         room = room.saturating_sub(bytes.len() as u64);
         let text = String::from_utf8(bytes).ok()?;

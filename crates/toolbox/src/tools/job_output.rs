@@ -91,6 +91,15 @@ impl Tool for JobOutputTool {
 
     /// Other agents count milliseconds, and wait unless they are asked not to.
     fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
+        for name in ["wait", "max_wait", "wait_seconds"] {
+            let Some(given) = input.get(name).filter(|given| given.is_string()) else {
+                continue;
+            };
+            let truth = arguments::truth(given).map(Value::from);
+            if let Some(value) = truth.or_else(|| arguments::number(given).map(Value::from)) {
+                input.insert(name.into(), value);
+            }
+        }
         let waits = |input: &Map<String, Value>| input.get("block").and_then(arguments::truth) != Some(false);
         arguments::rename(input, &["yield_time_ms"], "timeout");
         if let Some(limit) = input.get("timeout").and_then(arguments::number) {

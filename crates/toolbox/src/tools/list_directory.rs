@@ -131,7 +131,7 @@ impl Tool for ListDirectoryTool {
         let is_one = folders.len() == 1;
         let (mut parts, mut total) = (Vec::new(), 0);
         for path in folders {
-            let folder = self.0.locate(path)?;
+            let folder = self.0.locate(self.0.folder(path))?;
             let (lines, entries) = match input.depth() {
                 1 => entries(folder, &input).await?,
                 depth => tree(folder, depth, &input).await?,
@@ -176,7 +176,7 @@ async fn tree(folder: Location, depth: usize, input: &Input) -> Result<(Vec<Stri
             offset: 0,
             limit: usize::MAX,
         };
-        folder.find(&FindQuery { pattern: "**", page }, stop)
+        folder.find(&FindQuery::new("**", page), stop)
     })
     .await?;
     let below = |path: &str| {

@@ -259,10 +259,11 @@ impl Tool for NewTaskTool {
         let reports = join_all(runs).await;
         match (reports.as_slice(), tasks.as_slice()) {
             ([Ok(report)], _) => {
-                Ok(Output::text(render_report(report)).with_summary(format!("session {}", report.session)))
+                let state = if input.background { "in the background as " } else { "" };
+                Ok(Output::text(render_report(report)).with_summary(format!("{state}session {}", report.session)))
             }
             ([Err(error)], _) => Err(error.clone()),
-            (reports, tasks) => Ok(several(tasks, reports)),
+            (reports, tasks) => Ok(several(tasks, reports, waiting)),
         }
     }
 }
@@ -282,7 +283,7 @@ fn render_report(report: &SubtaskReport) -> String {
     format!("{}\n[subtask session {}]", report.text, report.session)
 }
 
-fn several(tasks: &[TaskInput], reports: &[Result<SubtaskReport, Error>]) -> Output {
+fn several(tasks: &[TaskInput], reports: &[Result<SubtaskReport, Error>], wait: SubtaskWait) -> Output {
     let parts = tasks.iter().zip(reports).zip(1..).map(|((task, report), number)| {
         let text = match report {
             Ok(report) => render_report(report),
@@ -291,8 +292,11 @@ fn several(tasks: &[TaskInput], reports: &[Result<SubtaskReport, Error>]) -> Out
         format!("# {number}. {}\n{text}", task.title())
     });
     let done = reports.iter().filter(|report| report.is_ok()).count();
-    Output::text(parts.collect::<Vec<_>>().join("\n\n"))
-        .with_summary(format!("{done} of {} done", count(reports.len(), "task")))
+    let summary = match wait {
+        SubtaskWait::Background => format!("in the background: {done} of {}", count(reports.len(), "task")),
+        SubtaskWait::UntilDone => format!("{done} of {} done", count(reports.len(), "task")),
+    };
+    Output::text(parts.collect::<Vec<_>>().join("\n\n")).with_summary(summary)
 }
 
 #[cfg(test)]

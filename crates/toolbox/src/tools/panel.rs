@@ -15,8 +15,9 @@ use crate::registry::{BuiltIn, ToolParts};
 pub(crate) struct PanelTool(pub(crate) OpenPanels);
 
 /// Opens and closes panels: context that is kept up to date next to the conversation. There are todo, library,
-/// statistics, tools, tree, memories, notifications, logs, scratchpad, console, diagnostics, file:PATH, git:ARGS,
-/// github:ARGS, console:JOB, skill:NAME, history:NUMBER (an earlier part of the conversation in full).
+/// statistics, tools, tree, repo_map (or repo_map:WORDS of the task), memories, notifications, logs, scratchpad, console,
+/// diagnostics, file:PATH, git:ARGS, github:ARGS, console:JOB, skill:NAME, history:NUMBER (an earlier part of the
+/// conversation in full).
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// Such as file:src/main.rs or git:status --short.

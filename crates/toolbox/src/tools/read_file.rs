@@ -16,9 +16,12 @@ use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
 use crate::support::file_view::ranges::{FileRange, Input, LineRange};
 use crate::support::file_view::{FileView, lines, media, notebook, outline};
+use crate::support::model_profiles::matches_pattern;
+use crate::support::preview::PATH;
 use crate::support::project::shown_files::{CurrentView, ShowDecision};
 use crate::support::project::{Project, run_blocking, tool_error};
 use crate::support::text::count;
+use crate::tools::list_directory::ListDirectoryTool;
 
 /// Maximum number of files per call.
 const MAX_FILES: usize = 30;
@@ -97,12 +100,38 @@ impl Tool for ReadFileTool {
         arguments::rename(input, &["include"], "paths");
         // Roo Code nests the files.
         if let Some(Value::Object(args)) = input.get("args")
-            && let Some(mut files) = args.get("file").cloned()
+            && let Some(files) = args.get("file").cloned()
         {
-            let list = files.as_array_mut().into_iter().flatten();
-            list.filter_map(Value::as_object_mut).for_each(read_line_range);
             input.insert("files".into(), files);
         }
+        if RANGES.iter().any(|name| input.contains_key(*name)) {
+            let names = ["path", "file_path", "filePath"];
+            let file = input
+                .iter()
+                .filter(|(name, _)| names.contains(&name.as_str()) || RANGES.contains(&name.as_str()));
+            let file: Map<String, Value> = file.map(|(name, value)| (name.clone(), value.clone())).collect();
+            input.retain(|name, _| !file.contains_key(name));
+            input.insert("files".into(), json!([file]));
+        }
+        for name in ["files", "paths", "path"] {
+            match input.get_mut(name) {
+                Some(Value::Array(files)) => files
+                    .iter_mut()
+                    .filter_map(Value::as_object_mut)
+                    .for_each(read_line_ranges),
+                Some(Value::Object(file)) => read_line_ranges(file),
+                _ => {}
+            }
+        }
+    }
+
+    /// The content of a directory is its list.
+    fn redirect(&self, input: &Value) -> Option<(&'static str, Value)> {
+        let fields = input.as_object()?;
+        let path = PATH.iter().find_map(|name| arguments::text(fields, name))?;
+        let has_more = ["files", "more", "paths"].iter().any(|name| fields.contains_key(*name));
+        let is_directory = self.0.workspace.locate(path).is_ok_and(|place| place.path().is_dir());
+        (!has_more && is_directory).then(|| (ListDirectoryTool::NAME, json!({"path": path})))
     }
 
     fn title(&self, input: &Input) -> String {
@@ -134,23 +163,36 @@ impl Tool for ReadFileTool {
     }
 }
 
-/// Roo Code writes ranges as `10-20`, one or several per file.
-fn read_line_range(file: &mut Map<String, Value>) {
-    let ranges = match file.remove("line_range") {
-        Some(Value::Array(ranges)) => ranges,
-        one => one.into_iter().collect(),
-    };
-    let bounds = ranges.iter().filter_map(|range| {
-        let (first, last) = range.as_str()?.split_once('-')?;
-        Some(json!([
-            first.trim().parse::<u64>().ok()?,
-            last.trim().parse::<u64>().ok()?
-        ]))
-    });
-    let bounds: Vec<Value> = bounds.collect();
+/// The names of line ranges in other agents.
+const RANGES: [&str; 4] = ["line_range", "line_ranges", "lineRange", "lineRanges"];
+
+/// Roo Code writes ranges as `10-20`, `[10, 20]` or an object, one or several per file.
+fn read_line_ranges(file: &mut Map<String, Value>) {
+    let given: Vec<Value> = RANGES.iter().filter_map(|name| file.remove(*name)).collect();
+    let bounds: Vec<[u64; 2]> = given.iter().flat_map(line_ranges).collect();
     if !bounds.is_empty() {
-        file.insert("line_ranges".into(), bounds.into());
+        file.insert("line_ranges".into(), json!(bounds));
     }
+}
+
+fn line_ranges(value: &Value) -> Vec<[u64; 2]> {
+    let line = |value: &Value| arguments::number(value).map(|number| number as u64);
+    let pair = |first: &Value, last: &Value| Some(vec![[line(first)?, line(last)?]]);
+    let own = match value {
+        Value::Array(bounds) => match bounds.as_slice() {
+            [first, last] => pair(first, last),
+            _ => None,
+        },
+        Value::Object(range) => range
+            .get("start")
+            .zip(range.get("end"))
+            .and_then(|(first, last)| pair(first, last)),
+        Value::String(text) => text
+            .split_once('-')
+            .and_then(|(first, last)| pair(&first.into(), &last.into())),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    };
+    own.unwrap_or_else(|| value.as_array().into_iter().flatten().flat_map(line_ranges).collect())
 }
 
 /// The content of a file by type.
@@ -172,6 +214,14 @@ impl ReadFileTool {
                 false => all.push(range),
             }
         }
+        let is_excluded = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let mut patterns = input.exclude.iter();
+            patterns.any(|pattern| matches_pattern(pattern, name) || matches_pattern(pattern, path))
+        };
+        if all.len() > 1 {
+            all.retain(|range| !is_excluded(&range.path));
+        }
         all
     }
 
@@ -180,10 +230,7 @@ impl ReadFileTool {
             offset: 0,
             limit: MAX_FILES + 1,
         };
-        let query = FindQuery {
-            pattern: &glob.path,
-            page,
-        };
+        let query = FindQuery::new(&glob.path, page);
         let stop = StopSignal::after(GLOB_TIME);
         let found = self.0.workspace.locate("").and_then(|root| root.find(&query, &stop));
         let paths = found.map(|found| found.paths).unwrap_or_default();

@@ -81,20 +81,23 @@ impl Tool for ReferencesTool {
         let root = self.0.locate("")?;
         if let Some(server) = &self.1
             && let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?
-            && let Some(spots) = server.references(&pinned).await.filter(|spots| !spots.is_empty())
+            && let Some(locations) = server
+                .references(&pinned)
+                .await
+                .filter(|locations| !locations.is_empty())
         {
-            let spots = symbols::permitted_locations(&self.0, &context, spots).await;
-            let places = run_blocking(move || {
-                Ok(spots
+            let locations = symbols::permitted_locations(&self.0, &context, locations).await;
+            let matches = run_blocking(move || {
+                Ok(locations
                     .iter()
-                    .map(|spot| symbols::location_at(&root, spot, MentionRole::Use))
+                    .map(|location| symbols::location_at(&root, location, MentionRole::Use))
                     .collect())
             })
             .await?;
             return Ok(answer(
                 &symbol.name,
                 SymbolMatches {
-                    places,
+                    matches,
                     ..SymbolMatches::default()
                 },
                 offset,
@@ -107,23 +110,27 @@ impl Tool for ReferencesTool {
 }
 
 fn answer(name: &str, found: SymbolMatches, offset: usize) -> Output {
-    let total = found.places.len();
+    let total = found.matches.len();
     let cap = ReferencesTool::FACTS.cap;
     let mut text = String::new();
     let mut last_path = "";
     let mut end = offset;
-    for place in found.places.iter().skip(offset).take(cap.entries) {
+    for symbol_match in found.matches.iter().skip(offset).take(cap.entries) {
         if text.len() > cap.bytes {
             break;
         }
-        if place.path != last_path {
-            text.push_str(&format!("{}\n", place.path));
-            last_path = &place.path;
+        if symbol_match.path != last_path {
+            text.push_str(&format!("{}\n", symbol_match.path));
+            last_path = &symbol_match.path;
         }
-        text.push_str(&line(place));
+        text.push_str(&line(symbol_match));
         end += 1;
     }
-    let mut files: Vec<&str> = found.places.iter().map(|place| place.path.as_str()).collect();
+    let mut files: Vec<&str> = found
+        .matches
+        .iter()
+        .map(|symbol_match| symbol_match.path.as_str())
+        .collect();
     files.dedup();
     let found_in = format!("{} in {}", count(total, "line"), count(files.len(), "file"));
     let mut notes = vec![match total {
@@ -145,11 +152,11 @@ fn answer(name: &str, found: SymbolMatches, offset: usize) -> Output {
 }
 
 /// One line of a file: `12:self.next() [in Parser::parse]`.
-fn line(place: &SymbolMatch) -> String {
-    let note = match (place.role, place.within.is_empty()) {
+fn line(symbol_match: &SymbolMatch) -> String {
+    let note = match (symbol_match.role, symbol_match.within.is_empty()) {
         (MentionRole::Definition, _) => " [definition]".to_owned(),
         (MentionRole::Use, true) => String::new(),
-        (MentionRole::Use, false) => format!(" [in {}]", place.within),
+        (MentionRole::Use, false) => format!(" [in {}]", symbol_match.within),
     };
-    format!("{}:{}{note}\n", place.line, place.text)
+    format!("{}:{}{note}\n", symbol_match.line, symbol_match.text)
 }

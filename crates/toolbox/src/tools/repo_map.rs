@@ -21,7 +21,7 @@ const UPDATE_TIME: Duration = Duration::from_secs(10);
 /// Time limit for the syntax of one file.
 const FILE_TIME: Duration = Duration::from_millis(500);
 /// The default budget.
-const TOKENS: usize = 2_000;
+pub(crate) const TOKENS: usize = 2_000;
 const MAX_TOKENS: usize = 8_000;
 const BYTES_PER_TOKEN: usize = 4;
 /// Files that are considered.
@@ -81,28 +81,64 @@ impl Tool for RepoMapTool {
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        let place = self.project.locate(input.path.as_deref().unwrap_or_default())?;
+        let location = self.project.locate(input.path.as_deref().unwrap_or_default())?;
+        if !location.exists() {
+            return Err(Error::Failed(format!("{} does not exist", location.shown())));
+        }
         let root = self.project.workspace.root();
-        let folder = place
+        let folder = location
             .path()
             .strip_prefix(root)
-            .unwrap_or(place.path())
+            .unwrap_or(location.path())
             .to_string_lossy()
             .into_owned();
         let (index, project) = (self.index.clone(), self.project.clone());
-        run_blocking(move || map(&index, &project, &input, &folder)).await
+        let request = RepoMapRequest {
+            words: input.words.unwrap_or_default(),
+            folder,
+            tokens: input.tokens.unwrap_or(TOKENS),
+            patience: UPDATE_TIME,
+        };
+        let map = run_blocking(move || repo_map(&index, &project, &request)).await?;
+        let found = count(map.shown, "file");
+        let note = map.note.map(|note| format!("; {note}")).unwrap_or_default();
+        let text = format!("{}[{found} of {}, most referenced first{note}]", map.text, map.files);
+        Ok(Output::text(text).with_summary(found))
     }
 }
 
-fn map(index: &CodeIndex, project: &Project, input: &Input, folder: &str) -> Result<Output, Error> {
+/// What a map shows.
+pub(crate) struct RepoMapRequest {
+    /// Words of the task, or empty.
+    pub(crate) words: String,
+    /// Only files below this folder; empty for all.
+    pub(crate) folder: String,
+    pub(crate) tokens: usize,
+    /// How long it waits for the index.
+    pub(crate) patience: Duration,
+}
+
+/// The most important files with their definitions.
+pub(crate) struct RepoMap {
+    pub(crate) text: String,
+    /// The number of files in the text.
+    pub(crate) shown: usize,
+    /// The number of files in the index.
+    pub(crate) files: usize,
+    /// Set if the index is not complete.
+    pub(crate) note: Option<String>,
+}
+
+pub(crate) fn repo_map(index: &CodeIndex, project: &Project, request: &RepoMapRequest) -> Result<RepoMap, Error> {
     let failed = |error: search::Error| Error::Failed(error.to_string());
-    let updated = index.update_within(UPDATE_TIME).map_err(failed)?;
+    let updated = index.update_within(request.patience).map_err(failed)?;
+    let (words, folder) = (request.words.trim(), request.folder.as_str());
     let mut preferred: HashMap<String, f32> = HashMap::new();
-    if let Some(words) = input.words.as_deref().filter(|words| !words.trim().is_empty()) {
+    if !words.is_empty() {
         let results = index.search(&CodeQuery {
             text: words,
             scope: QueryScope {
-                path: folder,
+                paths: &[folder],
                 ..QueryScope::default()
             },
             limit: 20,
@@ -117,7 +153,7 @@ fn map(index: &CodeIndex, project: &Project, input: &Input, folder: &str) -> Res
     let inside = |path: &str| {
         folder.is_empty() || path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     };
-    let budget = input.tokens.unwrap_or(TOKENS).clamp(100, MAX_TOKENS) * BYTES_PER_TOKEN;
+    let budget = request.tokens.clamp(100, MAX_TOKENS) * BYTES_PER_TOKEN;
     let mut text = String::new();
     let mut shown = 0;
     for file in ranked.iter().filter(|file| inside(&file.path)).take(MAX_FILES) {
@@ -134,16 +170,13 @@ fn map(index: &CodeIndex, project: &Project, input: &Input, folder: &str) -> Res
         }
         shown += 1;
     }
-    let found = count(shown, "file");
-    let note = match updated.is_some_and(|outcome| outcome.is_complete) {
-        true => String::new(),
-        false => format!("; {}", super::codebase_search::incomplete(index)),
-    };
-    text.push_str(&format!(
-        "[{found} of {}, most referenced first{note}]",
-        current.file_count()
-    ));
-    Ok(Output::text(text).with_summary(found))
+    let is_complete = updated.is_some_and(|outcome| outcome.is_complete);
+    Ok(RepoMap {
+        text,
+        shown,
+        files: current.file_count(),
+        note: (!is_complete).then(|| super::codebase_search::incomplete(index)),
+    })
 }
 
 /// The path of a file and its main definitions.

@@ -75,7 +75,8 @@ impl Tool for ScratchpadTool {
 
     fn adapt(&self, called: &str, input: &mut Map<String, Value>) {
         let called = fold_name(called);
-        let ids = match input.remove("cell_ids").or_else(|| input.remove("cell_id")) {
+        let names = ["cell_ids", "cell_id", "cell", "id", "ids"];
+        let ids = match names.iter().find_map(|name| input.remove(*name)) {
             Some(Value::Array(ids)) => ids,
             Some(id) => vec![id],
             None => Vec::new(),
@@ -84,7 +85,9 @@ impl Tool for ScratchpadTool {
             Value::String(text) => arguments::id_number(text),
             id => arguments::number(id).map(|number| number as usize),
         };
-        let cells: Vec<Value> = ids.iter().filter_map(number).map(Value::from).collect();
+        // An unknown id must not stand for the whole page; no cell has the number 0.
+        let ids = ids.iter().filter(|id| !arguments::is_empty(id));
+        let cells: Vec<Value> = ids.map(|id| number(id).unwrap_or(0).into()).collect();
         if called.ends_with("wipe") || !cells.is_empty() {
             input.insert("replace".into(), true.into());
             input.insert("cells".into(), cells.into());

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tool::{
-    CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase,
+    CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
+    erase, fold_name,
 };
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -23,6 +24,14 @@ pub(crate) struct Input {
     mode: String,
     /// Reason, for the user.
     reason: Option<String>,
+}
+
+impl SwitchModeTool {
+    /// The mode with this name, in any spelling.
+    fn named(&self, name: &str) -> Option<&String> {
+        let exact = self.0.iter().find(|mode| *mode == name);
+        exact.or_else(|| self.0.iter().find(|mode| fold_name(mode) == fold_name(name)))
+    }
 }
 
 impl BuiltIn for SwitchModeTool {
@@ -61,23 +70,21 @@ impl Tool for SwitchModeTool {
 
     fn actions(&self, input: &Input) -> Vec<Action> {
         // Do not request approval for a mode that does not exist.
-        match self.0.contains(&input.mode) {
-            true => vec![Action::SwitchMode { to: input.mode.clone() }],
-            false => Vec::new(),
-        }
+        let mode = self.named(&input.mode).into_iter();
+        mode.map(|mode| Action::SwitchMode { to: mode.clone() }).collect()
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        if !self.0.contains(&input.mode) {
+        let Some(mode) = self.named(&input.mode) else {
             let names = self.0.join(", ");
             return Err(Error::Failed(format!(
                 "there is no mode `{}`; the modes are {names}",
                 input.mode
             )));
-        }
-        let text = format!("You now work in the mode `{}`.", input.mode);
+        };
+        let text = format!("You now work in the mode `{mode}`.");
         Ok(Output {
-            next: NextStep::SwitchMode(input.mode),
+            next: NextStep::SwitchMode(mode.clone()),
             ..Output::text(text)
         })
     }

@@ -1,5 +1,6 @@
 //! Runs a shell command in the sandbox, or outside it if the sandbox blocked it and the user approves.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -70,6 +71,37 @@ pub(crate) struct Input {
     #[serde(alias = "yield_time_ms")]
     #[schemars(skip)]
     foreground_ms: Option<u64>,
+    /// Zed: how many lines of the output are shown, from its start and from its end.
+    #[schemars(skip)]
+    head_lines: Option<usize>,
+    #[schemars(skip)]
+    tail_lines: Option<usize>,
+}
+
+/// The lines of the output that are shown.
+#[derive(Debug, Clone, Copy)]
+struct ShownLines {
+    head: Option<usize>,
+    tail: Option<usize>,
+}
+
+impl ShownLines {
+    fn of(self, text: String) -> String {
+        let total = text.lines().count();
+        let (head, tail) = match (self.head, self.tail) {
+            (None, None) => return text,
+            (head, tail) => (head.unwrap_or(0), tail.unwrap_or(0)),
+        };
+        if head.saturating_add(tail) >= total {
+            return text;
+        }
+        let lines = |range: std::ops::Range<usize>| -> String {
+            let lines = text.split_inclusive('\n').skip(range.start).take(range.len());
+            lines.collect()
+        };
+        let cut = total - head - tail;
+        format!("{}[{cut} lines cut]\n{}", lines(0..head), lines(total - tail..total))
+    }
 }
 
 /// Whether a command ran in the sandbox.
@@ -106,7 +138,7 @@ impl TerminalTool {
             line: input.command.clone(),
             cwd: self
                 .project
-                .locate(input.cwd.as_deref().unwrap_or_default())?
+                .locate(self.project.folder(input.cwd.as_deref().unwrap_or_default()))?
                 .path()
                 .to_owned(),
             environment: self.environment.clone(),
@@ -194,7 +226,12 @@ impl TerminalTool {
         Output::text(format!("{text}[{note}]")).with_summary(format!("job {}", job.id))
     }
 
-    fn render_exit(&self, running: &RunningCommand, exit: ProcessExit, ran: SandboxUse) -> Output {
+    fn render_exit(
+        &self,
+        running: &RunningCommand,
+        exit: ProcessExit,
+        (ran, shown): (SandboxUse, ShownLines),
+    ) -> Output {
         let mut notes = vec![describe_exit(&exit, running.timeout)];
         if exit.status == ProcessStatus::TimedOut {
             notes.push("set timeout_seconds if it needs longer".into());
@@ -213,7 +250,7 @@ impl TerminalTool {
             summary.push_str(&format!("; the sandbox is incomplete on this machine: {gaps}"));
         }
         let status = command_exit(exit.status);
-        let text = render_output(exit.output, running.transcript().as_deref());
+        let text = shown.of(render_output(exit.output, running.transcript().as_deref()));
         Output::text(format!("{text}[{}]", notes.join("; ")))
             .with_summary(summary)
             .with_exit(status)
@@ -269,7 +306,13 @@ impl Tool for TerminalTool {
             (PeerAgent::ClaudeCode, &["Bash"]),
             (
                 PeerAgent::Codex,
-                &["exec_command", "local_shell", "shell", "shell_command"],
+                &[
+                    "container.exec",
+                    "exec_command",
+                    "local_shell",
+                    "shell",
+                    "shell_command",
+                ],
             ),
             (PeerAgent::GeminiCli, &["run_shell_command"]),
             (PeerAgent::OpenCode, &["bash"]),
@@ -286,17 +329,23 @@ impl Tool for TerminalTool {
         adapt(called, input);
     }
 
-    /// Codex applies a patch with a command of this name.
+    /// Codex applies a patch with a command of this name, also after `cd folder &&`.
     fn redirect(&self, input: &Value) -> Option<(&'static str, Value)> {
         let command = input.get("command")?.as_str()?.trim_start();
+        let (folder, command) = match command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&")) {
+            Some((folder, rest)) => (folder.trim().trim_matches(['\'', '"']), rest.trim_start()),
+            None => ("", command),
+        };
         let patch = command.strip_prefix("apply_patch")?.trim_start();
-        let is_patch = patch.contains("*** Begin Patch") && input.get("cwd").is_none();
-        is_patch.then(|| (ApplyPatchTool::NAME, json!({"input": patch_text(patch)})))
+        let cwd = input.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        let folder = Path::new(self.project.folder(cwd)).join(folder);
+        let patch = patch.contains("*** Begin Patch").then(|| patch_text(patch))?;
+        Some((ApplyPatchTool::NAME, json!({"input": patch_in(&patch, &folder)})))
     }
 
     fn actions(&self, input: &Input) -> Vec<Action> {
         let workspace = &self.project.workspace;
-        let cwd = match workspace.locate(input.cwd.as_deref().unwrap_or_default()) {
+        let cwd = match workspace.locate(self.project.folder(input.cwd.as_deref().unwrap_or_default())) {
             Ok(folder) => folder.path().to_owned(),
             Err(_) => workspace.root().to_owned(),
         };
@@ -310,6 +359,10 @@ impl Tool for TerminalTool {
         self.jobs.check_capacity()?;
         let mut command = self.command(&input)?;
         let patience = self.patience(&input, &command);
+        let shown = ShownLines {
+            head: input.head_lines,
+            tail: input.tail_lines,
+        };
         let confinement = self.commands.confinement.as_ref();
         let confinement = confinement.map(|confinement| at_level(confinement, context.level));
         // Otherwise git would commit hidden files as they appear in the sandbox.
@@ -339,7 +392,7 @@ impl Tool for TerminalTool {
             WatchOutcome::Exited(exit) => *exit,
         };
         if !was_stopped_by_the_sandbox(&exit) {
-            return Ok(self.render_exit(&running, exit, SandboxUse::Inside));
+            return Ok(self.render_exit(&running, exit, (SandboxUse::Inside, shown)));
         }
         let (outside, used) = match self.escalate(&command, &exit, &context).await {
             Ok(escalated) => escalated,
@@ -351,7 +404,7 @@ impl Tool for TerminalTool {
         let mut running = command.start(Some(&outside))?;
         match self.watch(&mut running, &context, patience).await {
             WatchOutcome::StillRunning => Ok(self.adopt(running)),
-            WatchOutcome::Exited(exit) => Ok(self.render_exit(&running, *exit, used)),
+            WatchOutcome::Exited(exit) => Ok(self.render_exit(&running, *exit, (used, shown))),
         }
     }
 }
@@ -362,7 +415,14 @@ const MIN_MILLISECONDS: f64 = 1_000.0;
 /// Rewrites the arguments of other agents' shell tools.
 fn adapt(called: &str, input: &mut Map<String, Value>) {
     let called = fold_name(called);
+    if let Some(Value::Object(action)) = input.remove("action") {
+        input.extend(action);
+    }
     arguments::rename(input, &["cmd", "script"], "command");
+    // Anthropic's shell keeps its state until it is restarted.
+    if input.remove("restart").as_ref().and_then(arguments::truth) == Some(true) && !input.contains_key("command") {
+        input.insert("command".into(), "echo 'Each command runs in a new shell.'".into());
+    }
     arguments::rename(
         input,
         &[
@@ -404,6 +464,20 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
     let Some(limit) = input.remove("timeout") else {
         return;
     };
+    // In the background, the limit of other agents is not that of the command; in Copilot it never is.
+    let backgrounds = ["background", "isBackground", "is_background", "run_in_background"];
+    let is_background = backgrounds
+        .iter()
+        .any(|name| input.get(*name).and_then(arguments::truth) == Some(true));
+    if called != "terminal" && is_background {
+        return;
+    }
+    if called == "runinterminal" {
+        if let Some(limit) = arguments::number(&limit).filter(|limit| *limit > 0.0) {
+            input.entry("foreground_ms").or_insert((limit as u64).into());
+        }
+        return;
+    }
     // Most agents count milliseconds; Roo Code counts seconds.
     let (name, limit) = match arguments::number(&limit) {
         Some(limit) if limit <= 0.0 => return,
@@ -445,6 +519,26 @@ fn patch_text(argument: &str) -> String {
         true => text.replace("'\\''", "'"),
         false => text.to_owned(),
     }
+}
+
+/// The patch with its paths relative to the project instead of a folder in it.
+fn patch_in(patch: &str, folder: &Path) -> String {
+    let headers = [
+        "*** Add File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+        "*** Update File: ",
+    ];
+    let lines = patch.split_inclusive('\n').map(|line| {
+        let path = headers
+            .iter()
+            .find_map(|header| Some((header, line.strip_prefix(header)?)));
+        match path {
+            Some((header, path)) => format!("{header}{}", folder.join(path).display()),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect()
 }
 
 /// The error for a command that the sandbox blocked and that was not approved. It starts with the reason, which the

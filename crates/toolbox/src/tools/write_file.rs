@@ -1,5 +1,6 @@
 //! Writes a whole file.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use edit::{EditFormat, MatchMethod};
@@ -99,6 +100,12 @@ impl Tool for WriteFileTool {
                 }
             }
         }
+        let before = match file.exists() {
+            true => Some(file.read_text().map_err(tool_error)?.content),
+            false => None,
+        };
+        content = edit::whole_content(Path::new(&input.path), before.as_deref(), &content)
+            .map_err(|why| Error::Failed(format!("{why}; nothing was written")))?;
         let (bytes, expect) = match file.exists() {
             false => (content.into_bytes(), ExpectedContent::Absent),
             true => self.replacement(&file, &content)?,

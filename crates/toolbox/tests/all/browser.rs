@@ -11,7 +11,7 @@ use testkit::chromium;
 use tool::CallContext;
 use toolbox::{Chromium, Options, WebOptions};
 
-use crate::project::{TestProject, context, soon};
+use crate::project::{TestProject, context, with_timeout};
 use crate::web_server::{SiteResponse, StubSite, UrlApprover, at, page, redirect, serving};
 
 /// A project with a browser that records its process id and arguments before it starts.
@@ -81,7 +81,7 @@ async fn site() -> StubSite {
     .await
 }
 
-fn seeing() -> CallContext {
+fn with_images() -> CallContext {
     let mut context = context();
     context.features = Features {
         images: true,
@@ -113,7 +113,7 @@ async fn a_page_can_be_opened_clicked_typed_into_scrolled_and_closed() {
     }
     let clicked = act(&project, json!({"action": "click", "coordinate": "140,65"})).await;
     assert!(clicked.contains("\nClicked\n[warning] clicked\n"), "{clicked}");
-    assert!(!clicked.contains("hello"), "the console is told once: {clicked}");
+    assert!(!clicked.contains("hello"), "the console output was repeated: {clicked}");
     let typed = act(
         &project,
         json!({"action": "type", "selector": "#q", "text": "größe & co"}),
@@ -128,7 +128,7 @@ async fn a_page_can_be_opened_clicked_typed_into_scrolled_and_closed() {
 
     act(&project, json!({"action": "navigate", "url": site.url("/")})).await;
     let output = project
-        .call("browser_action", json!({"action": "scroll_down"}), seeing())
+        .call("browser_action", json!({"action": "scroll_down"}), with_images())
         .await
         .unwrap();
     let [Block::Text { text }, Block::Media(image)] = output.content.as_slice() else {
@@ -158,7 +158,7 @@ async fn a_page_can_be_opened_clicked_typed_into_scrolled_and_closed() {
         closed,
         "error: no browser is open; use action `launch` with a url first"
     );
-    gone(&project).await;
+    wait_until_closed(&project).await;
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn invalid_browser_input_is_reported() {
     let Some(project) = browsing(&["127.0.0.1"]) else {
         return;
     };
-    for (input, told) in [
+    for (input, message) in [
         (json!({"action": "launch"}), "missing url"),
         (
             json!({"action": "launch", "url": "file:///etc/passwd"}),
@@ -178,14 +178,14 @@ async fn invalid_browser_input_is_reported() {
             "no browser is open; use action `launch` with a url first",
         ),
     ] {
-        assert_eq!(act(&project, input).await, format!("error: {told}"));
+        assert_eq!(act(&project, input).await, format!("error: {message}"));
     }
     assert!(
         !project.root.parent().unwrap().join("pid").exists(),
         "a browser was started for nothing"
     );
     act(&project, json!({"action": "launch", "url": site.url("/")})).await;
-    for (input, told) in [
+    for (input, message) in [
         (
             json!({"action": "click", "selector": "#none"}),
             "nothing on the page matches `#none`",
@@ -217,13 +217,13 @@ async fn invalid_browser_input_is_reported() {
         (json!({"action": "type"}), "type needs a text"),
         (json!({"action": "resize"}), "resize needs a size, such as 1280x800"),
     ] {
-        assert_eq!(act(&project, input).await, format!("error: {told}"));
+        assert_eq!(act(&project, input).await, format!("error: {message}"));
     }
     let scaled = act(&project, json!({"action": "click", "coordinate": "280,130@1800x1200"})).await;
     assert!(scaled.contains("\nClicked\n"), "{scaled}");
     let unknown = act(&project, json!({"action": "dance"})).await;
     assert!(
-        unknown.starts_with("error: invalid input for `browser_action`: action: unknown variant `dance`"),
+        unknown.starts_with("error: invalid input for `browser_action`: action: unknown value `dance`"),
         "{unknown}"
     );
 }
@@ -251,24 +251,24 @@ async fn the_browser_reaches_allowed_hosts_only_and_new_hosts_need_approval() {
     let Some(project) = browsing(&["127.0.0.1", "127.0.0.2"]) else {
         return;
     };
-    let door = Arc::new(UrlApprover::default());
-    let act = |input: Value| project.call("browser_action", input, at(&door));
-    let told = |output: tool::Output| match output.content.into_iter().next() {
+    let approver = Arc::new(UrlApprover::default());
+    let act = |input: Value| project.call("browser_action", input, at(&approver));
+    let text = |output: tool::Output| match output.content.into_iter().next() {
         Some(Block::Text { text }) => text,
         other => panic!("{other:?}"),
     };
-    let seen = told(act(json!({"action": "launch", "url": first.url("/")})).await.unwrap());
+    let seen = text(act(json!({"action": "launch", "url": first.url("/")})).await.unwrap());
     assert!(
         seen.contains("\nFirst\n") && seen.contains("[refused] 127.0.0.9 is not on the public internet"),
         "{seen}"
     );
     assert!(
-        door.asked.lock().unwrap().is_empty(),
+        approver.asked.lock().unwrap().is_empty(),
         "the call itself was approved already"
     );
-    let seen = told(act(json!({"action": "click", "selector": "#on"})).await.unwrap());
+    let seen = text(act(json!({"action": "click", "selector": "#on"})).await.unwrap());
     assert!(seen.contains("\nSecond\n"), "{seen}");
-    assert_eq!(*door.asked.lock().unwrap(), [second.url("/")]);
+    assert_eq!(*approver.asked.lock().unwrap(), [second.url("/")]);
 
     act(json!({"action": "navigate", "url": first.url("/")})).await.unwrap();
     act(json!({"action": "click", "selector": "#in"})).await.unwrap();
@@ -310,7 +310,7 @@ async fn the_browser_ends_with_the_session_and_removes_its_profile() {
     };
     act(&project, json!({"action": "launch", "url": site.url("/")})).await;
     project.tools = tool::Registry::default();
-    gone(&project).await;
+    wait_until_closed(&project).await;
 }
 
 #[test]
@@ -326,8 +326,8 @@ fn browser_action_requires_a_chromium() {
     assert!(project.tools.get("browser_action").is_none());
 }
 
-/// Waits until the browser's process and its profile are gone.
-async fn gone(project: &TestProject) {
+/// Waits until the browser has exited and its profile is removed.
+async fn wait_until_closed(project: &TestProject) {
     let root = project.root.parent().unwrap();
     let pid = std::fs::read_to_string(root.join("pid")).unwrap();
     let args = std::fs::read_to_string(root.join("args")).unwrap();
@@ -338,7 +338,7 @@ async fn gone(project: &TestProject) {
     let home = Path::new(profile).parent().unwrap().to_owned();
     let process = PathBuf::from(format!("/proc/{}", pid.trim()));
     let left = || process.join("exe").exists() || home.exists();
-    soon(async {
+    with_timeout(async {
         while left() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -363,9 +363,9 @@ async fn the_browser_home_is_in_the_data_directory() {
         ..Options::default()
     };
     let project = TestProject::with_options(&[], options);
-    let said = act(&project, json!({"action": "launch", "url": "https://host.example"})).await;
+    let result = act(&project, json!({"action": "launch", "url": "https://host.example"})).await;
     let home = format!("--user-data-dir={}/browser/hew-browser-", data.path().display());
-    assert!(said.contains(&home), "{said}");
+    assert!(result.contains(&home), "{result}");
     let mode = std::fs::metadata(data.path().join("browser"))
         .unwrap()
         .permissions()

@@ -11,7 +11,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use serde_json::json;
 use toolbox::{CodeLocation, CodeServer, Diagnostic, DiagnosticSeverity, Options, SymbolQuery};
 
-use crate::project::{TestProject, as_nobody};
+use crate::project::{TestProject, as_unprivileged_user};
 
 const PARSER: &str = "pub struct Parser;\n\nimpl Parser {\n    pub fn next(&mut self) -> u8 {\n        1\n    }\n}\n";
 const MAIN: &str =
@@ -161,7 +161,7 @@ fn code_tools_request_approval_for_the_paths_that_they_read() {
     for path in ["b.rs", "closed"] {
         fs::set_permissions(project.root.join(path), fs::Permissions::from_mode(0o000)).unwrap();
     }
-    let said = as_nobody(async {
+    let result = as_unprivileged_user(async {
         [
             project.run("code_definitions", json!({"path": "b.rs"})).await,
             project.run("code_definitions", json!({})).await,
@@ -174,7 +174,7 @@ fn code_tools_request_approval_for_the_paths_that_they_read() {
         "a.rs\n  1 fn f() {}\nb.rs [permission denied]\n[2 source files; 1 file or folder could not be read]",
         "a.rs\n1:fn f() {} [definition]\n[1 line in 1 file; 2 files or folders could not be read]",
     ];
-    assert_eq!(said, expected);
+    assert_eq!(result, expected);
 }
 
 #[tokio::test]
@@ -266,11 +266,11 @@ pub(crate) struct Server(pub(crate) PathBuf);
 
 impl CodeServer for Server {
     fn definition<'a>(&'a self, symbol: &'a SymbolQuery) -> BoxFuture<'a, Option<Vec<CodeLocation>>> {
-        let spot = CodeLocation {
+        let location = CodeLocation {
             path: self.0.clone(),
             line: 5,
         };
-        async move { (symbol.name == "next").then(|| vec![spot]) }.boxed()
+        async move { (symbol.name == "next").then(|| vec![location]) }.boxed()
     }
 
     fn references<'a>(&'a self, symbol: &'a SymbolQuery) -> BoxFuture<'a, Option<Vec<CodeLocation>>> {
@@ -297,13 +297,13 @@ impl CodeServer for Server {
 #[tokio::test]
 async fn the_language_server_is_preferred_to_a_search() {
     let files = [("src/main.rs", MAIN), ("src/parser.rs", PARSER)];
-    let place = TestProject::with(&files);
+    let server_project = TestProject::with(&files);
     let options = Options {
-        code_server: Some(Arc::new(Server(place.root.join("src/main.rs")))),
+        code_server: Some(Arc::new(Server(server_project.root.join("src/main.rs")))),
         ..Options::default()
     };
     let project = TestProject::with_options(&files, options);
-    let absolute = place.root.join("src/main.rs");
+    let absolute = server_project.root.join("src/main.rs");
     assert_eq!(
         project.run("definition", json!({"symbol": "next"})).await,
         // The line of a file outside the project is not shown.

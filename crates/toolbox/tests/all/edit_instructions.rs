@@ -98,13 +98,13 @@ fn answer(reply: &str, stop: Stop) -> Vec<Result<Chunk, model::Error>> {
         .collect()
 }
 
-struct Story {
+struct Fixture {
     project: TestProject,
     model: Arc<Scripted>,
     learned: EditFormatStats,
 }
 
-fn story(model: Scripted, learned: EditFormatStats) -> Story {
+fn fixture(model: Scripted, learned: EditFormatStats) -> Fixture {
     let model = Arc::new(model);
     let editor = EditModel {
         model: Arc::clone(&model) as Arc<dyn Model>,
@@ -118,7 +118,7 @@ fn story(model: Scripted, learned: EditFormatStats) -> Story {
             ..Default::default()
         },
     );
-    Story {
+    Fixture {
         project,
         model,
         learned,
@@ -175,9 +175,9 @@ async fn each_model_family_uses_its_own_edit_format_and_every_format_applies() {
         ("gpt-5.5", patch, "*** Update File: ", "{}"),
         ("claude-z", &whole, "````", only_whole),
     ] {
-        let story = story(Scripted::new(id, [reply]), EditFormatStats::from_json(learned).unwrap());
-        let output = story.project.output("edit_file", described()).await;
-        assert_eq!(story.project.get("a.rs"), CHANGED, "{id}");
+        let fixture = fixture(Scripted::new(id, [reply]), EditFormatStats::from_json(learned).unwrap());
+        let output = fixture.project.output("edit_file", described()).await;
+        assert_eq!(fixture.project.get("a.rs"), CHANGED, "{id}");
         assert!(text(&output).starts_with("edited a.rs at line "), "{}", text(&output));
         assert!(text(&output).contains("-    go(2);\n+    go(3);"), "{}", text(&output));
         assert_eq!(output.changes.len(), 1);
@@ -185,21 +185,21 @@ async fn each_model_family_uses_its_own_edit_format_and_every_format_applies() {
             output.changes[0].after.as_ref().unwrap().bytes(),
             Some(CHANGED.as_bytes())
         );
-        let [request] = story.model.asked().try_into().unwrap();
+        let [request] = fixture.model.asked().try_into().unwrap();
         assert!(request.system[0].contains(mark), "{id}");
         assert!(request.messages[0].text().ends_with("b shall go 3 steps"));
         assert!(
-            story.learned.to_json().contains("\"successes\":1"),
+            fixture.learned.to_json().contains("\"successes\":1"),
             "{}",
-            story.learned.to_json()
+            fixture.learned.to_json()
         );
     }
 }
 
 #[test]
 fn sending_a_file_to_the_edit_model_needs_read_approval() {
-    let story = story(Scripted::new("claude-x", []), EditFormatStats::default());
-    let (path, place) = (story.project.root.join("a.rs"), policy::PathArea::Inside);
+    let fixture = fixture(Scripted::new("claude-x", []), EditFormatStats::default());
+    let (path, place) = (fixture.project.root.join("a.rs"), policy::PathArea::Inside);
     let actions = [
         policy::Action::Read {
             path: path.clone(),
@@ -207,28 +207,28 @@ fn sending_a_file_to_the_edit_model_needs_read_approval() {
         },
         policy::Action::Write { path, place },
     ];
-    assert_eq!(story.project.actions("edit_file", described()), actions);
+    assert_eq!(fixture.project.actions("edit_file", described()), actions);
     let quoted = json!({"path": "a.rs", "old_text": "a", "new_text": "b", "instructions": "rename"});
-    assert_eq!(story.project.actions("edit_file", quoted), actions[1..]);
+    assert_eq!(fixture.project.actions("edit_file", quoted), actions[1..]);
 }
 
 #[tokio::test]
 async fn an_empty_file_is_written_as_a_whole() {
-    let story = story(Scripted::new("claude-x", ["````\nx\n````"]), EditFormatStats::default());
-    story.project.put("void", "");
-    story
+    let fixture = fixture(Scripted::new("claude-x", ["````\nx\n````"]), EditFormatStats::default());
+    fixture.project.put("void", "");
+    fixture
         .project
         .output("edit_file", json!({"path": "void", "instructions": "put an x"}))
         .await;
-    assert_eq!(story.project.get("void"), "x\n");
-    assert_eq!(story.learned.to_json(), "{}");
+    assert_eq!(fixture.project.get("void"), "x\n");
+    assert_eq!(fixture.learned.to_json(), "{}");
 }
 
 #[tokio::test]
 async fn the_usage_of_the_request_is_reported() {
-    let story = story(Scripted::new("claude-x", [XML]), EditFormatStats::default());
+    let fixture = fixture(Scripted::new("claude-x", [XML]), EditFormatStats::default());
     let (context, mut ledger) = billed();
-    story.project.call("edit_file", described(), context).await.unwrap();
+    fixture.project.call("edit_file", described(), context).await.unwrap();
     let [spent] = ledger.spent().try_into().unwrap();
     assert_eq!((spent.purpose, spent.model.as_str()), ("edit", "test/claude-x"));
     assert_eq!((spent.usage.input, spent.usage.output), (100, 10));
@@ -238,7 +238,7 @@ async fn the_usage_of_the_request_is_reported() {
 
 #[tokio::test]
 async fn a_new_file_is_written_as_a_whole() {
-    let story = story(
+    let fixture = fixture(
         Scripted::new(
             "gpt-5.5",
             ["Here it is:\n````rust\n/// ```\n/// x();\n/// ```\nfn x() {}\n````\n"],
@@ -247,53 +247,60 @@ async fn a_new_file_is_written_as_a_whole() {
     );
     let input =
         json!({"path": "new/x.rs", "instructions": "a function x with an example", "old_text": "", "new_text": ""});
-    let output = story.project.output("edit_file", input).await;
+    let output = fixture.project.output("edit_file", input).await;
     assert_eq!(text(&output), "created new/x.rs (4 lines)");
-    assert_eq!(story.project.get("new/x.rs"), "/// ```\n/// x();\n/// ```\nfn x() {}\n");
+    assert_eq!(
+        fixture.project.get("new/x.rs"),
+        "/// ```\n/// x();\n/// ```\nfn x() {}\n"
+    );
     // The calling model has not read it.
-    let said = story
+    let result = fixture
         .project
         .run(
             "edit_file",
             json!({"path": "new/x.rs", "old_text": "fn x", "new_text": "fn y"}),
         )
         .await;
-    assert!(said.contains("has not been read yet"), "{said}");
+    assert!(result.contains("has not been read yet"), "{result}");
     // A new file allows only one format, so it is not counted.
-    assert_eq!(story.learned.to_json(), "{}");
+    assert_eq!(fixture.learned.to_json(), "{}");
 }
 
 #[tokio::test]
 async fn the_edit_model_gets_the_refusal_and_can_retry() {
-    let story = story(Scripted::new("claude-x", [WRONG, XML]), EditFormatStats::default());
+    let fixture = fixture(Scripted::new("claude-x", [WRONG, XML]), EditFormatStats::default());
     let (context, mut ledger) = billed();
-    story.project.call("edit_file", described(), context).await.unwrap();
-    assert_eq!(story.project.get("a.rs"), CHANGED);
+    fixture.project.call("edit_file", described(), context).await.unwrap();
+    assert_eq!(fixture.project.get("a.rs"), CHANGED);
     assert_eq!(ledger.outcomes(), ["rejected", "applied"]);
-    let requests = story.model.asked();
+    let requests = fixture.model.asked();
     assert!(Arc::ptr_eq(&requests[0].messages[0], &requests[1].messages[0]));
     assert_eq!(requests[1].messages[1].text(), WRONG);
-    let told = requests[1].messages[2].text();
-    assert!(told.contains("the old text is not in the file."), "{told}");
-    assert!(told.contains("| "), "the nearest lines are shown: {told}");
+    let refusal = requests[1].messages[2].text();
+    assert!(refusal.contains("the old text is not in the file."), "{refusal}");
+    assert!(refusal.contains("| "), "the nearest lines are shown: {refusal}");
     assert_eq!(
-        story.learned.to_json(),
+        fixture.learned.to_json(),
         r#"{"test/claude-x":{"xml":{"tries":1,"successes":0}}}"#
     );
 }
 
 #[tokio::test]
 async fn two_refusals_are_an_error_and_their_usage_is_reported() {
-    let story = story(Scripted::new("claude-x", [WRONG, WRONG]), EditFormatStats::default());
+    let fixture = fixture(Scripted::new("claude-x", [WRONG, WRONG]), EditFormatStats::default());
     let (context, mut ledger) = billed();
-    let error = story.project.call("edit_file", described(), context).await.unwrap_err();
-    let said = error.to_string();
+    let error = fixture
+        .project
+        .call("edit_file", described(), context)
+        .await
+        .unwrap_err();
+    let result = error.to_string();
     assert!(
-        said.starts_with("test/claude-x failed twice to write this change;"),
-        "{said}"
+        result.starts_with("test/claude-x failed twice to write this change;"),
+        "{result}"
     );
-    assert!(said.contains("the old text is not in the file."), "{said}");
-    assert_eq!(story.project.get("a.rs"), FILE);
+    assert!(result.contains("the old text is not in the file."), "{result}");
+    assert_eq!(fixture.project.get("a.rs"), FILE);
     assert_eq!(ledger.outcomes(), ["rejected", "rejected"]);
 }
 
@@ -301,43 +308,43 @@ async fn two_refusals_are_an_error_and_their_usage_is_reported() {
 async fn a_format_that_keeps_failing_is_replaced() {
     let learned = EditFormatStats::from_json(r#"{"test/claude-x":{"xml":{"tries":7,"successes":0}}}"#).unwrap();
     let block = "<<<<<<< SEARCH\n    go(2);\n=======\n    go(3);\n>>>>>>> REPLACE\n";
-    let story = story(Scripted::new("claude-x", [WRONG, WRONG, block]), learned);
-    story.project.run("edit_file", described()).await;
-    story.project.output("edit_file", described()).await;
-    let requests = story.model.asked();
+    let fixture = fixture(Scripted::new("claude-x", [WRONG, WRONG, block]), learned);
+    fixture.project.run("edit_file", described()).await;
+    fixture.project.output("edit_file", described()).await;
+    let requests = fixture.model.asked();
     assert!(requests[0].system[0].contains("<old_text"));
     assert!(requests[2].system[0].contains("<<<<<<< SEARCH"));
-    assert_eq!(story.project.get("a.rs"), CHANGED);
+    assert_eq!(fixture.project.get("a.rs"), CHANGED);
 }
 
 #[tokio::test]
 async fn only_the_given_file_is_changed() {
     let other =
         "*** Begin Patch\n*** Update File: a.rs\n@@\n-    go(2);\n+    go(3);\n*** Add File: b.rs\n+x\n*** End Patch\n";
-    let gone = "*** Begin Patch\n*** Delete File: a.rs\n*** End Patch\n";
-    let story = story(Scripted::new("gpt-5.5", [other, gone]), EditFormatStats::default());
-    let said = story.project.run("edit_file", described()).await;
+    let deletion = "*** Begin Patch\n*** Delete File: a.rs\n*** End Patch\n";
+    let fixture = fixture(Scripted::new("gpt-5.5", [other, deletion]), EditFormatStats::default());
+    let result = fixture.project.run("edit_file", described()).await;
     assert!(
-        said.ends_with("Only a.rs may be changed, and it must not be moved or deleted."),
-        "{said}"
+        result.ends_with("Only a.rs may be changed, and it must not be moved or deleted."),
+        "{result}"
     );
-    assert_eq!(story.project.get("a.rs"), FILE);
-    assert!(!story.project.root.join("b.rs").exists());
+    assert_eq!(fixture.project.get("a.rs"), FILE);
+    assert!(!fixture.project.root.join("b.rs").exists());
 }
 
 #[tokio::test]
 async fn prose_is_not_written_as_file_content() {
-    let story = story(
+    let fixture = fixture(
         Scripted::new("claude-x", ["I cannot write that.", "```\nfn x() {\n"]),
         EditFormatStats::default(),
     );
-    let said = story
+    let result = fixture
         .project
         .run("edit_file", json!({"path": "x.rs", "instructions": "write x"}))
         .await;
-    assert!(said.contains("is not closed"), "{said}");
-    assert!(story.model.asked()[1].messages[2].text().contains("four backticks"));
-    assert!(!story.project.root.join("x.rs").exists());
+    assert!(result.contains("is not closed"), "{result}");
+    assert!(fixture.model.asked()[1].messages[2].text().contains("four backticks"));
+    assert!(!fixture.project.root.join("x.rs").exists());
 }
 
 #[tokio::test]
@@ -347,15 +354,15 @@ async fn a_failed_or_truncated_reply_changes_nothing() {
         detail: "reset".into(),
     };
     let replies = (0..3).map(|_| vec![Ok(Chunk::Text(XML.into())), Err(broken.clone())]);
-    let story_of_failures = story(Scripted::streaming("claude-x", replies), EditFormatStats::default());
-    let error = story_of_failures.project.run("edit_file", described()).await;
+    let fixture_with_failures = fixture(Scripted::streaming("claude-x", replies), EditFormatStats::default());
+    let error = fixture_with_failures.project.run("edit_file", described()).await;
     assert!(error.contains("could not reach test: reset"), "{error}");
     assert_eq!(
-        story_of_failures.model.asked().len(),
+        fixture_with_failures.model.asked().len(),
         3,
         "temporary failures are retried twice"
     );
-    assert_eq!(story_of_failures.project.get("a.rs"), FILE);
+    assert_eq!(fixture_with_failures.project.get("a.rs"), FILE);
     for (reply, why) in [
         (answer(XML, Stop::MaxTokens), "the reply reached the output limit"),
         (answer(XML, Stop::Refusal { detail: None }), "the model refused"),
@@ -365,39 +372,47 @@ async fn a_failed_or_truncated_reply_changes_nothing() {
             "the reply is too long",
         ),
     ] {
-        let story = story(Scripted::streaming("claude-x", [reply]), EditFormatStats::default());
+        let fixture = fixture(Scripted::streaming("claude-x", [reply]), EditFormatStats::default());
         let (context, mut ledger) = billed();
-        let error = story.project.call("edit_file", described(), context).await.unwrap_err();
+        let error = fixture
+            .project
+            .call("edit_file", described(), context)
+            .await
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("the request to test/claude-x failed: {why}; use old_text and new_text instead")
         );
-        assert_eq!(story.project.get("a.rs"), FILE);
-        assert_eq!(story.learned.to_json(), "{}", "that says nothing about the form");
+        assert_eq!(fixture.project.get("a.rs"), FILE);
+        assert_eq!(
+            fixture.learned.to_json(),
+            "{}",
+            "a broken stream was counted for the format"
+        );
         assert_eq!(ledger.outcomes(), [why]);
     }
 }
 
 #[tokio::test]
 async fn a_concurrently_changed_or_too_large_file_is_not_written() {
-    let story = story(Scripted::new("claude-x", [XML]), EditFormatStats::default());
-    story.project.put("big", "x\n".repeat(200_000));
-    let said = story
+    let fixture = fixture(Scripted::new("claude-x", [XML]), EditFormatStats::default());
+    fixture.project.put("big", "x\n".repeat(200_000));
+    let result = fixture
         .project
         .run("edit_file", json!({"path": "big", "instructions": "y"}))
         .await;
     assert_eq!(
-        said,
+        result,
         "error: big is too large (400000 bytes) to be changed by instructions; use old_text and new_text"
     );
-    let path = story.project.root.join("a.rs");
+    let path = fixture.project.root.join("a.rs");
     struct Meddling(Scripted, std::path::PathBuf);
     impl Model for Meddling {
         fn info(&self) -> &Info {
             self.0.info()
         }
         fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, model::Error>> {
-            std::fs::write(&self.1, "changed elsewhere\n").unwrap();
+            std::fs::write(&self.1, "changed by another program\n").unwrap();
             self.0.stream(request)
         }
     }
@@ -412,7 +427,7 @@ async fn a_concurrently_changed_or_too_large_file_is_not_written() {
     };
     let environment = sandbox::ProcessEnvironment::scrubbed([], &[""; 0], &[""; 0]);
     let tools = toolbox::build_registry(
-        workspace::Workspace::open(&story.project.root).unwrap(),
+        workspace::Workspace::open(&fixture.project.root).unwrap(),
         environment,
         options,
     );
@@ -421,7 +436,7 @@ async fn a_concurrently_changed_or_too_large_file_is_not_written() {
         .await
         .unwrap_err();
     assert!(error.to_string().starts_with("a.rs has changed on disk"), "{error}");
-    assert_eq!(story.project.get("a.rs"), "changed elsewhere\n");
+    assert_eq!(fixture.project.get("a.rs"), "changed by another program\n");
 }
 
 #[tokio::test]
@@ -429,30 +444,30 @@ async fn a_model_that_has_read_the_file_knows_the_edited_version() {
     let second = XML
         .replace("go(2)", "go(3)")
         .replace("    go(3);\n</new", "    go(4);\n</new");
-    let story = story(Scripted::new("claude-x", [XML, &second]), EditFormatStats::default());
+    let fixture = fixture(Scripted::new("claude-x", [XML, &second]), EditFormatStats::default());
     let more = json!({"path": "a.rs", "old_text": "go(1)", "new_text": "go(7)"});
     // An unread file is sent to the edit model only.
-    story.project.output("edit_file", described()).await;
-    let said = story.project.run("edit_file", more.clone()).await;
-    assert!(said.contains("has not been read yet"), "{said}");
-    story.project.read("a.rs").await;
-    story.project.output("edit_file", described()).await;
-    assert_eq!(story.project.run("edit_file", more).await, "edited a.rs at line 2");
+    fixture.project.output("edit_file", described()).await;
+    let result = fixture.project.run("edit_file", more.clone()).await;
+    assert!(result.contains("has not been read yet"), "{result}");
+    fixture.project.read("a.rs").await;
+    fixture.project.output("edit_file", described()).await;
+    assert_eq!(fixture.project.run("edit_file", more).await, "edited a.rs at line 2");
     assert_eq!(
-        story.project.get("a.rs"),
+        fixture.project.get("a.rs"),
         "fn a() {\n    go(7);\n}\n\nfn b() {\n    go(4);\n}\n"
     );
 }
 
 #[tokio::test]
 async fn edits_are_shown_while_they_are_written() {
-    let story = story(Scripted::new("claude-x", [XML]), EditFormatStats::default());
+    let fixture = fixture(Scripted::new("claude-x", [XML]), EditFormatStats::default());
     let (sender, mut receiver) = mpsc::channel(100);
     let context = CallContext {
         progress: ProgressSender::new(sender),
         ..context()
     };
-    story.project.call("edit_file", described(), context).await.unwrap();
+    fixture.project.call("edit_file", described(), context).await.unwrap();
     let mut shown = String::new();
     while let Ok((call, text)) = receiver.try_recv() {
         assert_eq!(call.as_str(), "call");
@@ -471,8 +486,8 @@ impl Model for Hanging {
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'static, Result<Stream, model::Error>> {
-        let said = self.0.stream(request);
-        async move { Ok(said.await?.chain(stream::pending()).boxed()) }.boxed()
+        let result = self.0.stream(request);
+        async move { Ok(result.await?.chain(stream::pending()).boxed()) }.boxed()
     }
 }
 
@@ -512,7 +527,8 @@ async fn instructions_are_rejected_without_an_edit_model() {
     let project = TestProject::with(&[("a.rs", FILE)]);
     assert_eq!(
         project.run("edit_file", described()).await,
-        "error: invalid input for `edit_file`: missing field `old_text`"
+        "error: no model is configured that carries out instructions; call `edit_file` with `old_text` and `new_text`, or \
+         write the whole file with `write_file`"
     );
 }
 
@@ -534,9 +550,9 @@ async fn a_reply_in_another_format_is_applied() {
         .into_iter()
         .flat_map(|model| replies.map(|reply| (model, reply)))
     {
-        let story = story(Scripted::new(model, [reply]), EditFormatStats::default());
-        let output = story.project.run("edit_file", change()).await;
-        assert_eq!(story.project.get("a.rs"), CHANGED, "{model}: {reply}\n{output}");
+        let fixture = fixture(Scripted::new(model, [reply]), EditFormatStats::default());
+        let output = fixture.project.run("edit_file", change()).await;
+        assert_eq!(fixture.project.get("a.rs"), CHANGED, "{model}: {reply}\n{output}");
     }
 }
 
@@ -551,14 +567,14 @@ async fn a_temporary_failure_is_retried() {
         })]
     };
     let replies = [failure(), answer(XML, Stop::End)];
-    let story = story(Scripted::streaming("m", replies), EditFormatStats::default());
-    story.project.run("edit_file", change()).await;
-    assert_eq!(story.project.get("a.rs"), CHANGED);
+    let fixture = fixture(Scripted::streaming("m", replies), EditFormatStats::default());
+    fixture.project.run("edit_file", change()).await;
+    assert_eq!(fixture.project.get("a.rs"), CHANGED);
 }
 
 #[tokio::test]
 async fn the_edit_model_sees_the_conversation_as_a_common_prefix() {
-    let story = story(Scripted::new("m", [XML]), EditFormatStats::default());
+    let fixture = fixture(Scripted::new("m", [XML]), EditFormatStats::default());
     let conversation = Request {
         system: vec!["the system prompt".into()],
         messages: vec![Arc::new(model::Message::user("Use go(3) everywhere."))].into(),
@@ -568,10 +584,10 @@ async fn the_edit_model_sees_the_conversation_as_a_common_prefix() {
         request: Some(Arc::new(conversation.clone())),
         ..context()
     };
-    story.project.call("edit_file", change(), context).await.unwrap();
-    let asked = story.model.asked();
+    fixture.project.call("edit_file", change(), context).await.unwrap();
+    let asked = fixture.model.asked();
     assert_eq!(asked[0].system, conversation.system);
     assert!(Arc::ptr_eq(&asked[0].messages[0], &conversation.messages[0]));
     assert_eq!(asked[0].messages.len(), 2);
-    assert_eq!(story.project.get("a.rs"), CHANGED);
+    assert_eq!(fixture.project.get("a.rs"), CHANGED);
 }

@@ -63,8 +63,8 @@ async fn every_form_of_edit_call_is_accepted() {
         assert_eq!(project.get("f"), "one\nhalf\n2\n");
         // A replacement without its old text is not an insertion.
         let half = json!({"path": "f", "line": 1, "new_text": "x"});
-        let said = project.run("edit_file", half).await;
-        assert!(said.starts_with("error: invalid input for"), "{said}");
+        let result = project.run("edit_file", half).await;
+        assert!(result.starts_with("error: invalid input for"), "{result}");
     }
 }
 
@@ -89,8 +89,8 @@ fn the_tool_list_is_small() {
     assert!(sizes[0] < 6_300, "{sizes:?}");
     assert!(sizes[1] < 6_100, "{sizes:?}");
     assert!(sizes[2] < sizes[0] + 180, "{sizes:?}");
-    let told = serde_json::to_string(&usual.tools.specs()).unwrap();
-    assert!(!told.contains("instructions"), "{told}");
+    let specs = serde_json::to_string(&usual.tools.specs()).unwrap();
+    assert!(!specs.contains("instructions"), "{specs}");
 }
 
 fn with_anchors(files: &[(&str, &str)]) -> TestProject {

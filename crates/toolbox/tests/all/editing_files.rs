@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tool::{UnsavedChange, UnsavedVersion};
 
-use crate::project::{TestProject, as_nobody};
+use crate::project::{TestProject, as_unprivileged_user};
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
     json!({"path": path, "old_text": old, "new_text": new})
@@ -244,9 +244,9 @@ async fn an_edit_without_a_match_is_reported_and_changes_nothing() {
             "invalid input for `edit_file`: missing field `new_text`",
         ),
     ] {
-        let said = project.run("edit_file", input.clone()).await;
-        assert!(said.starts_with(&format!("error: {error}")), "{input}: {said}");
-        assert_eq!(said.contains("Set replace_all"), said.contains("matches 2 places"));
+        let result = project.run("edit_file", input.clone()).await;
+        assert!(result.starts_with(&format!("error: {error}")), "{input}: {result}");
+        assert_eq!(result.contains("Set replace_all"), result.contains("matches 2 places"));
     }
     assert_eq!(project.get("f"), "one\ntwo\none\n");
     let mut third = edit("f", "one", "x");
@@ -313,7 +313,7 @@ fn a_read_only_file_is_not_changed() {
     let project = TestProject::with(&[("f", "old\n")]);
     fs::set_permissions(project.root.join("f"), fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(&project.root, fs::Permissions::from_mode(0o555)).unwrap();
-    let said = as_nobody(async {
+    let result = as_unprivileged_user(async {
         project.read("f").await;
         [
             project.run("edit_file", edit("f", "old", "new")).await,
@@ -325,8 +325,40 @@ fn a_read_only_file_is_not_changed() {
     });
     fs::set_permissions(&project.root, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(
-        said,
+        result,
         ["f", "f", "new"].map(|path| format!("error: permission denied: {path}"))
     );
     assert_eq!(project.get("f"), "old\n");
+}
+
+#[tokio::test]
+async fn a_placeholder_or_an_edit_is_not_written_as_the_content_of_a_file() {
+    let text = "fn a() {\n    one();\n    two();\n}\n\nfn b() {\n    three();\n}\n";
+    let project = TestProject::with(&[("f.rs", text)]);
+    project.read("f.rs").await;
+    let write = |content: &str| json!({"path": "f.rs", "content": content});
+    assert_eq!(
+        project
+            .run("write_file", write("fn a() {\n    // ... existing code ...\n}\n"))
+            .await,
+        "error: the new text leaves code out (`// ... existing code ...`); write it in full or edit only the lines that change; nothing was written"
+    );
+    let edit = "<<<<<<< SEARCH\n    one();\n=======\n    1();\n>>>>>>> REPLACE\n";
+    assert_eq!(
+        project.run("write_file", write(edit)).await,
+        "error: the content is an edit and not the content of a file; apply it with an edit tool, or write the whole file; nothing was written"
+    );
+    assert_eq!(project.get("f.rs"), text);
+    let numbered = text
+        .replace("three", "3")
+        .lines()
+        .zip(1..)
+        .fold(String::new(), |all, (line, number)| format!("{all}{number}\t{line}\n"));
+    assert_eq!(
+        project
+            .run("write_file", write(&format!("```rust\n{numbered}```\n")))
+            .await,
+        "replaced f.rs (8 lines)"
+    );
+    assert_eq!(project.get("f.rs"), text.replace("three", "3"));
 }

@@ -67,7 +67,7 @@ async fn site() -> StubSite {
         }
         "GET /image" => page("200 OK", "image/png", b"\x89PNG"),
         "GET /liar" => page("200 OK", "text/plain", b"a\0b"),
-        "GET /missing" => page("404 Not Found", "text/html", "<h1>Gone</h1><p>Try <b>elsewhere</b>"),
+        "GET /missing" => page("404 Not Found", "text/html", "<h1>Gone</h1><p>Try <b>another page</b>"),
         "GET /broken" => page("500 Internal Server Error", "text/plain", "x".repeat(5_000)),
         "GET /empty" => page("200 OK", "text/html", ""),
         "GET /long" => page("200 OK", "text/plain", "0123456\n".repeat(11_000)),
@@ -149,7 +149,7 @@ async fn unsupported_responses_are_reported() {
         (
             "/missing",
             format!(
-                "{} answered 404 Not Found:\n# Gone\n\nTry **elsewhere**",
+                "{} answered 404 Not Found:\n# Gone\n\nTry **another page**",
                 url("/missing")
             ),
         ),
@@ -170,8 +170,8 @@ async fn unsupported_responses_are_reported() {
         assert_eq!(seen, format!("error: {error}"), "{path}");
     }
     let closed = {
-        let gone = serving("127.0.0.1", |_| redirect("/")).await;
-        gone.url("/")
+        let closed = serving("127.0.0.1", |_| redirect("/")).await;
+        closed.url("/")
     };
     let seen = project.run("fetch", json!({"url": closed})).await;
     assert!(
@@ -283,21 +283,21 @@ async fn each_redirect_host_needs_approval() {
         ("fetch", json!({"url": first.url("/")})),
         ("download", json!({"url": first.url("/"), "path": "file"})),
     ] {
-        let door = Arc::new(UrlApprover::default());
-        project.call(tool, input, at(&door)).await.unwrap();
+        let approver = Arc::new(UrlApprover::default());
+        project.call(tool, input, at(&approver)).await.unwrap();
         assert_eq!(
-            *door.asked.lock().unwrap(),
+            *approver.asked.lock().unwrap(),
             [middle.url("/one"), last.url("/end")],
             "{tool}"
         );
     }
-    let door = Arc::new(UrlApprover {
+    let approver = Arc::new(UrlApprover {
         refuses: Some("127.0.0.2"),
         ..UrlApprover::default()
     });
     let before = middle.requests().len();
     let error = project
-        .call("fetch", json!({"url": first.url("/")}), at(&door))
+        .call("fetch", json!({"url": first.url("/")}), at(&approver))
         .await
         .unwrap_err();
     assert_eq!(error.to_string(), "The user declined.");
@@ -341,13 +341,13 @@ fn web_tools_are_deferred_and_have_aliases() {
         "no search service is configured"
     );
     assert!(TestProject::with(&[]).tools.get("fetch").is_none());
-    for (said, asked) in [
+    for (input, asked) in [
         ("host.example/a b", "https://host.example/a%20b"),
         ("http://0x7f.1/", "http://127.0.0.1/"),
         ("HTTPS://Host.Example", "https://host.example/"),
     ] {
         let url = asked.to_owned();
-        assert_eq!(project.actions("fetch", json!({"url": said})), [Action::Fetch { url }]);
+        assert_eq!(project.actions("fetch", json!({"url": input})), [Action::Fetch { url }]);
     }
 }
 
@@ -363,11 +363,11 @@ async fn a_download_creates_a_file_and_reports_the_change() {
             json!({"url": site.url("/data.bin"), "path": "new/data.bin"}),
         )
         .await;
-    let told = format!(
+    let expected = format!(
         "created new/data.bin (3 bytes, application/octet-stream) from {}",
         site.url("/data.bin")
     );
-    assert_eq!(output.content, [Block::text(told)]);
+    assert_eq!(output.content, [Block::text(expected)]);
     let change = UnsavedChange {
         path: "new/data.bin".into(),
         before: None,
@@ -439,7 +439,7 @@ async fn a_failed_download_writes_nothing() {
         (
             "/missing",
             format!(
-                "{} answered 404 Not Found:\n# Gone\n\nTry **elsewhere**",
+                "{} answered 404 Not Found:\n# Gone\n\nTry **another page**",
                 url("/missing")
             ),
         ),
@@ -464,7 +464,7 @@ async fn a_failed_download_writes_nothing() {
     assert_eq!(
         project.actions("download", linked.clone()),
         [Action::Write { path, place }, Action::Fetch { url: url("/plain") }],
-        "what is in the way may be gone when it runs"
+        "the obstacle may be removed before the call runs"
     );
     let error = project.call("download", linked, context).await.unwrap_err().to_string();
     assert!(error.contains("a part of this path is a file"), "{error}");

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::json;
 
-use crate::project::{TestProject, as_nobody};
+use crate::project::{TestProject, as_unprivileged_user};
 
 fn tree() -> TestProject {
     let project = TestProject::with(&[
@@ -60,8 +60,8 @@ async fn matches_are_grouped_by_file() {
             "error: invalid glob \"{a\": unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
         ),
         (
-            json!({"pattern": "a", "path": "nowhere"}),
-            "error: nowhere does not exist",
+            json!({"pattern": "a", "path": "missing"}),
+            "error: missing does not exist",
         ),
     ] {
         assert_eq!(project.run("grep", input.clone()).await, seen, "{input}");
@@ -163,7 +163,7 @@ fn unreadable_paths_are_counted() {
     for path in ["shut", "closed"] {
         fs::set_permissions(project.root.join(path), fs::Permissions::from_mode(0o000)).unwrap();
     }
-    let said = as_nobody(async {
+    let result = as_unprivileged_user(async {
         let found = project.run("find_path", json!({"pattern": "inner"})).await;
         [found, project.run("grep", json!({"pattern": "x"})).await]
     });
@@ -172,7 +172,7 @@ fn unreadable_paths_are_counted() {
         "[nothing found; 1 file or folder could not be read]",
         "open\n1:x\n[1 match in 1 file; 2 files or folders could not be read]",
     ];
-    assert_eq!(said, expected);
+    assert_eq!(result, expected);
 }
 
 #[tokio::test]

@@ -30,13 +30,13 @@ async fn seen(project: &TestProject, input: Value, context: CallContext) -> Stri
 
 #[tokio::test]
 async fn several_files_and_ranges_are_read_in_one_call() {
-    let project = TestProject::with(&[("a", "one\ntwo\n"), ("b", "1\n2\n3\n"), ("c:1-2", "odd name\n")]);
+    let project = TestProject::with(&[("a", "one\ntwo\n"), ("b", "1\n2\n3\n"), ("c:1-2", "other name\n")]);
     let answer = "==> a <==\n1\tone\n2\ttwo\n[2 lines]\n\n==> b:2-3 <==\n2\t2\n3\t3\n[lines 2-3 of 3]\n\n\
-                  ==> gone <==\n[gone does not exist]\n\n==> c:1-2 <==\n1\todd name\n[1 line]";
-    let input = json!({"path": "a", "more": ["b:2-3", "gone", "c:1-2"]});
+                  ==> missing <==\n[missing does not exist]\n\n==> c:1-2 <==\n1\tother name\n[1 line]";
+    let input = json!({"path": "a", "more": ["b:2-3", "missing", "c:1-2"]});
     assert_eq!(project.run("read_file", input.clone()).await, answer);
     let title = project.tools.get("read_file").unwrap().title(&input.clone().into());
-    assert_eq!(title, "a, b:2-3, gone, c:1-2");
+    assert_eq!(title, "a, b:2-3, missing, c:1-2");
     assert_eq!(project.actions("read_file", input).len(), 4);
     let none = project.run("read_file", json!({"path": "x", "more": ["y"]})).await;
     assert!(none.starts_with("error: ==> x <==\n[x does not exist]"), "{none}");
@@ -87,7 +87,7 @@ async fn content_in_the_context_is_not_sent_again() {
     assert_eq!(
         seen(&project, read(None), context()).await,
         full,
-        "a model that insists gets to see it"
+        "a repeated request returns the content again"
     );
     assert_eq!(seen(&project, read(None), context()).await, note);
     // Another range and a short file are sent again.
@@ -157,7 +157,7 @@ async fn a_long_source_file_is_outlined() {
     let text = project.run("read_file", json!({"path": "huge.txt"})).await;
     assert!(
         text.contains("continue with start_line"),
-        "what has no outline comes in parts"
+        "a file without an outline is read in parts"
     );
 }
 
@@ -188,11 +188,11 @@ async fn a_notebook_is_rendered_by_cell() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let mut seeing = context();
-    seeing.session = "seeing".into();
-    seeing.features.images = true;
+    let mut with_images = context();
+    with_images.session = "with_images".into();
+    with_images.features.images = true;
     let output = project
-        .call("read_file", json!({"path": "n.ipynb"}), seeing)
+        .call("read_file", json!({"path": "n.ipynb"}), with_images)
         .await
         .unwrap();
     assert!(
@@ -226,10 +226,10 @@ async fn a_notebook_is_rendered_by_cell() {
 #[tokio::test]
 async fn pdfs_are_sent_to_models_that_support_them() {
     let project = TestProject::with(&[("plain.pdf", "%PDF-1.4\nall of it is text\n")]);
-    let said = project.run("read_file", json!({"path": "plain.pdf"})).await;
+    let result = project.run("read_file", json!({"path": "plain.pdf"})).await;
     assert!(
-        said.starts_with("error: plain.pdf is a PDF, which this model cannot read"),
-        "{said}"
+        result.starts_with("error: plain.pdf is a PDF, which this model cannot read"),
+        "{result}"
     );
     let mut reading = context();
     reading.features.pdf = true;
@@ -256,13 +256,13 @@ async fn a_long_result_is_saved_to_a_readable_file() {
     let temp = tempfile::tempdir().unwrap();
     let options = Options {
         spill: Some(temp.path().join("answers")),
-        external: vec![crate::tool_search::foreign("flood", "Says a lot.")],
+        external: vec![crate::tool_search::external_tool("flood", "Returns long output.")],
         ..Options::default()
     };
     let project = TestProject::with_options(&[], options);
-    let said = project.run("flood", json!({"x": "word\n"})).await;
-    assert!(said.len() < 50_000, "{}", said.len());
-    let path = said.split(" is in ").nth(1).unwrap().split(']').next().unwrap();
+    let result = project.run("flood", json!({"x": "word\n"})).await;
+    assert!(result.len() < 50_000, "{}", result.len());
+    let path = result.split(" is in ").nth(1).unwrap().split(']').next().unwrap();
     for tool in ["read_file", "list_directory"] {
         assert_eq!(project.actions(tool, json!({"path": path})), []);
     }

@@ -80,11 +80,11 @@ async fn an_image_is_generated_saved_and_shown_with_every_wire() {
         let site = answering(answer).await;
         let project = project(provider, wire, site.url(base), model);
         let usage = UsageReporter::new();
-        let mut seeing: CallContext = context();
-        seeing.features.images = true;
-        seeing.usage = usage.clone();
+        let mut with_images: CallContext = context();
+        with_images.features.images = true;
+        with_images.usage = usage.clone();
         let input = json!({"prompt": "a red cat", "path": "art/cat.png"});
-        let output = project.call("generate_image", input, seeing).await.unwrap();
+        let output = project.call("generate_image", input, with_images).await.unwrap();
         let [Block::Text { text }, Block::Media(image)] = output.content.as_slice() else {
             panic!("{output:?}")
         };
@@ -126,8 +126,8 @@ async fn an_image_can_be_edited() {
     let openai = project("openai", Wire::OpenaiChat, site.url("/v1"), "gpt-image-1");
     openai.put("old.png", b"\x89PNG old");
     let input = json!({"prompt": "make it blue", "path": "new.png", "image": "old.png", "size": "1024x1024"});
-    let told = openai.run("generate_image", input.clone()).await;
-    assert_eq!(told, "created new.png (image/png, 18 bytes)");
+    let result = openai.run("generate_image", input.clone()).await;
+    assert_eq!(result, "created new.png (image/png, 18 bytes)");
     let [seen] = site.requests().try_into().unwrap();
     assert_eq!(seen.line, "POST /v1/images/edits");
     assert!(
@@ -217,10 +217,10 @@ async fn a_failed_generation_is_reported_and_writes_nothing() {
             "a.txt is not a .png, .jpg or .webp image",
         ),
     ] {
-        let told = project.run("generate_image", input.clone()).await;
+        let result = project.run("generate_image", input.clone()).await;
         assert!(
-            told.starts_with("error: ") && told.contains(why) && !told.contains("the-key"),
-            "{input}: {told}"
+            result.starts_with("error: ") && result.contains(why) && !result.contains("the-key"),
+            "{input}: {result}"
         );
         assert!(!project.root.join("a.png").exists());
     }

@@ -10,13 +10,13 @@ use tokio::sync::mpsc;
 use tool::{NotificationSender, ToolNotification};
 use toolbox::{CommandOptions, Options};
 
-use crate::project::{TestProject, soon};
+use crate::project::{TestProject, with_timeout};
 
 /// A project with this foreground limit for commands.
-fn patient(patience: Duration) -> (TestProject, mpsc::Receiver<ToolNotification>) {
+fn with_foreground_limit(limit: Duration) -> (TestProject, mpsc::Receiver<ToolNotification>) {
     let (notices, receiver) = NotificationSender::channel();
     let commands = CommandOptions {
-        foreground_limit: patience,
+        foreground_limit: limit,
         notifications: notices,
         ..CommandOptions::default()
     };
@@ -27,12 +27,12 @@ fn patient(patience: Duration) -> (TestProject, mpsc::Receiver<ToolNotification>
     (TestProject::with_options(&[], options), receiver)
 }
 
-fn hasty() -> (TestProject, mpsc::Receiver<ToolNotification>) {
-    patient(Duration::from_millis(50))
+fn with_short_limit() -> (TestProject, mpsc::Receiver<ToolNotification>) {
+    with_foreground_limit(Duration::from_millis(50))
 }
 
-/// Creates a named pipe; a command continues when [`go`] writes to it.
-fn gate(project: &TestProject, name: &str) {
+/// Creates a named pipe; a command continues when [`write_pipe`] writes to it.
+fn create_pipe(project: &TestProject, name: &str) {
     rustix::fs::mknodat(
         rustix::fs::CWD,
         project.root.join(name),
@@ -43,22 +43,22 @@ fn gate(project: &TestProject, name: &str) {
     .unwrap();
 }
 
-async fn go(path: &Path) {
+async fn write_pipe(path: &Path) {
     let path = path.to_owned();
     let written = tokio::task::spawn_blocking(move || std::fs::write(path, "\n"));
-    soon(written).await.unwrap().unwrap();
+    with_timeout(written).await.unwrap().unwrap();
 }
 
 /// A pipe that is closed when the last process that holds it for writing exits.
 fn watch(project: &TestProject) -> Receiver {
-    gate(project, "watch");
+    create_pipe(project, "watch");
     OpenOptions::new().open_receiver(project.root.join("watch")).unwrap()
 }
 
 #[tokio::test]
 async fn a_long_command_continues_in_the_background_and_its_end_is_notified() {
-    let (project, mut notices) = hasty();
-    gate(&project, "go");
+    let (project, mut notices) = with_short_limit();
+    create_pipe(&project, "go");
     let command = "echo one; read x < go; echo two; exit 3";
     let seen = project.run("terminal", json!({"command": command})).await;
     assert_eq!(
@@ -67,15 +67,19 @@ async fn a_long_command_continues_in_the_background_and_its_end_is_notified() {
     );
     let seen = project.run("job_output", json!({"id": 1})).await;
     assert!(seen.starts_with("no new output\n[running for "), "{seen}");
-    go(&project.root.join("go")).await;
-    let told = soon(notices.recv()).await.unwrap();
-    assert_eq!(told.source, "job 1");
+    write_pipe(&project.root.join("go")).await;
+    let notice = with_timeout(notices.recv()).await.unwrap();
+    assert_eq!(notice.source, "job 1");
     assert!(
-        told.text
+        notice
+            .text
             .starts_with("Job 1 (`echo one; read x < go; echo two; exit 3`) ended after"),
-        "{told:?}"
+        "{notice:?}"
     );
-    assert!(told.text.ends_with("exit code 3. End of output:\none\ntwo"), "{told:?}");
+    assert!(
+        notice.text.ends_with("exit code 3. End of output:\none\ntwo"),
+        "{notice:?}"
+    );
     let seen = project.run("job_output", json!({"id": 1})).await;
     assert!(seen.starts_with("two\n[exit code 3, after "), "{seen}");
     // Output is returned once.
@@ -85,15 +89,15 @@ async fn a_long_command_continues_in_the_background_and_its_end_is_notified() {
 
 #[tokio::test]
 async fn waiting_for_a_job_returns_its_end_without_a_notification() {
-    let (project, mut notices) = hasty();
-    gate(&project, "go");
+    let (project, mut notices) = with_short_limit();
+    create_pipe(&project, "go");
     project
         .run("terminal", json!({"command": "read x < go; echo done"}))
         .await;
     let path = project.root.join("go");
     let (seen, ()) = tokio::join!(
         project.run("get_terminal_output", json!({"id": 1, "wait": true})),
-        go(&path)
+        write_pipe(&path)
     );
     assert!(seen.starts_with("done\n[exit code 0, after "), "{seen}");
     assert!(notices.try_recv().is_err());
@@ -101,7 +105,7 @@ async fn waiting_for_a_job_returns_its_end_without_a_notification() {
 
 #[tokio::test]
 async fn a_background_command_returns_immediately_unless_it_fails_early() {
-    let (project, _notices) = patient(Duration::from_secs(600));
+    let (project, _notices) = with_foreground_limit(Duration::from_secs(600));
     let seen = project
         .run(
             "bash",
@@ -117,15 +121,15 @@ async fn a_background_command_returns_immediately_unless_it_fails_early() {
 
 #[tokio::test]
 async fn killing_a_job_kills_its_processes() {
-    let (project, mut notices) = hasty();
+    let (project, mut notices) = with_short_limit();
     let mut pipe = watch(&project);
     let command = "exec 9>watch; echo . >&9; (trap '' TERM; sleep 600) & sleep 600 & wait";
     project.run("terminal", json!({"command": command})).await;
-    soon(pipe.read_exact(&mut [0; 2])).await.unwrap();
+    with_timeout(pipe.read_exact(&mut [0; 2])).await.unwrap();
     let seen = project.run("job_kill", json!({"id": 1})).await;
     assert!(seen.starts_with("no new output\n[ended by signal 15"), "{seen}");
-    soon(pipe.read_to_end(&mut Vec::new())).await.unwrap();
-    assert!(notices.try_recv().is_err(), "who ends a job knows that it has ended");
+    with_timeout(pipe.read_to_end(&mut Vec::new())).await.unwrap();
+    assert!(notices.try_recv().is_err(), "the end of a killed job was notified");
     // Killing it again has no effect.
     let seen = project.run("kill_terminal", json!({"shell_id": "1"})).await;
     assert!(seen.starts_with("no new output\n[ended by signal 15"), "{seen}");
@@ -133,18 +137,18 @@ async fn killing_a_job_kills_its_processes() {
 
 #[tokio::test]
 async fn jobs_end_with_the_session() {
-    let (project, _notices) = hasty();
+    let (project, _notices) = with_short_limit();
     let mut pipe = watch(&project);
     let command = "exec 9>watch; echo . >&9; trap '' TERM; while :; do sleep 600; done";
     project.run("terminal", json!({"command": command})).await;
-    soon(pipe.read_exact(&mut [0; 2])).await.unwrap();
+    with_timeout(pipe.read_exact(&mut [0; 2])).await.unwrap();
     drop(project);
-    soon(pipe.read_to_end(&mut Vec::new())).await.unwrap();
+    with_timeout(pipe.read_to_end(&mut Vec::new())).await.unwrap();
 }
 
 #[tokio::test]
 async fn jobs_are_listed_and_unknown_jobs_are_reported() {
-    let (project, _notices) = hasty();
+    let (project, _notices) = with_short_limit();
     assert_eq!(project.run("job_list", json!({})).await, "no jobs");
     assert_eq!(
         project.run("job_output", json!({"id": 7})).await,
@@ -168,7 +172,7 @@ async fn jobs_are_listed_and_unknown_jobs_are_reported() {
 
 #[tokio::test]
 async fn output_of_a_flooding_job_is_limited() {
-    let (project, _notices) = hasty();
+    let (project, _notices) = with_short_limit();
     let seen = project.run("terminal", json!({"command": "seq 1 100000000"})).await;
     assert!(seen.contains("[still running as job 1;"), "{seen:.300}");
     let seen = project.run("job_output", json!({"id": 1})).await;
@@ -183,7 +187,7 @@ async fn output_of_a_flooding_job_is_limited() {
 
 #[tokio::test]
 async fn a_timeout_keeps_a_command_in_the_foreground() {
-    let (project, _notices) = hasty();
+    let (project, _notices) = with_short_limit();
     let seen = project
         .run(
             "terminal",

@@ -9,7 +9,7 @@ use tool::CallContext;
 use toolbox::Options;
 use workspace::Workspace;
 
-use crate::planning::{RecordingHost, say, with};
+use crate::planning::{RecordingHost, call_text, with};
 use crate::project::{TestProject, context};
 
 #[tokio::test]
@@ -20,9 +20,9 @@ async fn notes_outlive_the_session_and_stay_in_their_directory() {
         ..Options::default()
     };
     let project = TestProject::with_options(&[], options());
-    let memory = async |input: Value| say(&project, "memory", input, context()).await;
+    let memory = async |input: Value| call_text(&project, "memory", input, context()).await;
     assert_eq!(memory(json!({"command": "view"})).await, "There are no notes yet.");
-    for (input, said) in [
+    for (input, result) in [
         (
             json!({"command": "create", "path": "project/build.md", "file_text": "one\ntwo\nthree\n"}),
             "project/build.md is kept: 3 lines.",
@@ -61,7 +61,7 @@ async fn notes_outlive_the_session_and_stay_in_their_directory() {
         ),
         (json!({"command": "view", "path": "session"}), "There are no notes yet."),
     ] {
-        assert_eq!(memory(input.clone()).await, said, "{input}");
+        assert_eq!(memory(input.clone()).await, result, "{input}");
     }
     std::os::unix::fs::symlink("/etc", data.path().join("memory/user/out")).unwrap();
     for (input, words) in [
@@ -94,15 +94,15 @@ async fn notes_outlive_the_session_and_stay_in_their_directory() {
             "past the end",
         ),
     ] {
-        let said = memory(input.clone()).await;
-        assert!(said.contains(words), "{input}: {said}");
+        let result = memory(input.clone()).await;
+        assert!(result.contains(words), "{input}: {result}");
     }
     // Another project sees the user's notes, but not those of this project.
     let other = TestProject::with_options(&[], options());
-    let seen = say(&other, "memory", json!({"command": "view"}), context()).await;
+    let seen = call_text(&other, "memory", json!({"command": "view"}), context()).await;
     assert_eq!(seen, "user/deep/style.md");
-    let nowhere = say(&TestProject::with(&[]), "memory", json!({"command": "view"}), context()).await;
-    assert!(nowhere.contains("notes are not available"), "{nowhere}");
+    let without_notes = call_text(&TestProject::with(&[]), "memory", json!({"command": "view"}), context()).await;
+    assert!(without_notes.contains("notes are not available"), "{without_notes}");
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn the_scratchpad_belongs_to_the_session() {
         },
     );
     let host = Arc::new(RecordingHost::default());
-    for (input, said) in [
+    for (input, result) in [
         (json!({}), "The page is empty."),
         (json!({"text": "one"}), "one\n"),
         (json!({"cell_title": "T", "cell_contents": "two"}), "one\n## T\ntwo\n"),
@@ -124,18 +124,18 @@ async fn the_scratchpad_belongs_to_the_session() {
         (json!({"replace": true}), "The page is empty."),
     ] {
         assert_eq!(
-            say(&project, "scratchpad", input.clone(), with(&host)).await,
-            said,
+            call_text(&project, "scratchpad", input.clone(), with(&host)).await,
+            result,
             "{input}"
         );
     }
-    say(&project, "scratchpad", json!({"text": "mine"}), with(&host)).await;
+    call_text(&project, "scratchpad", json!({"text": "mine"}), with(&host)).await;
     let other = CallContext {
         session: "another".into(),
         ..context()
     };
     assert_eq!(
-        say(&project, "scratchpad", json!({}), other).await,
+        call_text(&project, "scratchpad", json!({}), other).await,
         "The page is empty."
     );
 }
@@ -173,17 +173,17 @@ async fn skills_are_listed_in_the_description_and_loaded_on_demand() {
     let project = TestProject::with_options(
         &[],
         Options {
-            skills: vec![own.path().into(), "/nowhere/at/all".into(), project.path().into()],
+            skills: vec![own.path().into(), "/no/such/folder".into(), project.path().into()],
             ..Options::default()
         },
     );
     let specs = project.tools.specs();
-    let told = &specs.iter().find(|spec| spec.name == "skill").unwrap().description;
-    let lines: Vec<&str> = told.lines().collect();
+    let description = &specs.iter().find(|spec| spec.name == "skill").unwrap().description;
+    let lines: Vec<&str> = description.lines().collect();
     assert_eq!(lines[1..3], ["- bare: Bare skill", "- broken: still there"]);
     assert!(
         lines[3].starts_with("- long: word") && lines[3].ends_with('…'),
-        "{told}"
+        "{description}"
     );
     assert_eq!(lines[4..], ["- release: How to release"]);
     let loaded = project
@@ -205,8 +205,8 @@ async fn skills_are_listed_in_the_description_and_loaded_on_demand() {
             "not a file of the skill",
         ),
     ] {
-        let said = say(&project, "skill", input, context()).await;
-        assert!(said.contains(words), "{said}");
+        let result = call_text(&project, "skill", input, context()).await;
+        assert!(result.contains(words), "{result}");
     }
     assert!(TestProject::with(&[]).tools.get("skill").is_none());
 }
@@ -214,8 +214,8 @@ async fn skills_are_listed_in_the_description_and_loaded_on_demand() {
 #[tokio::test]
 async fn project_skills_cannot_link_outside_or_to_hidden_files() {
     use std::os::unix::fs::symlink;
-    let (outside, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let root = place.path().canonicalize().unwrap();
+    let (outside, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = folder.path().canonicalize().unwrap();
     fs::write(outside.path().join("SKILL.md"), "a key").unwrap();
     for (path, text) in [
         (".hew/skills/plain/SKILL.md", "plain"),
@@ -273,7 +273,7 @@ async fn changing_notes_needs_approval() {
             ..Options::default()
         },
     );
-    for (input, places) in [
+    for (input, areas) in [
         (json!({"command": "view"}), vec![]),
         (json!({"command": "view", "path": "user/a.md"}), vec![]),
         (json!({"command": "create", "path": "user/a.md"}), vec![Outside]),
@@ -294,6 +294,6 @@ async fn changing_notes_needs_approval() {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(found, places, "{input}");
+        assert_eq!(found, areas, "{input}");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tool::{UnsavedChange, UnsavedVersion};
 use workspace::Workspace;
 
-use crate::project::{TestProject, as_nobody};
+use crate::project::{TestProject, as_unprivileged_user};
 
 fn patch(lines: &[&str]) -> Value {
     json!({"input": format!("*** Begin Patch\n{}\n*** End Patch\n", lines.join("\n"))})
@@ -149,8 +149,8 @@ async fn every_patch_format_is_accepted() {
     ] {
         let project = TestProject::with(&[("f", "one\ntwo\nthree\n")]);
         project.read("f").await;
-        let said = project.run("apply_patch", input.clone()).await;
-        assert!(said.starts_with("edited f at line 2"), "{input}: {said}");
+        let result = project.run("apply_patch", input.clone()).await;
+        assert!(result.starts_with("edited f at line 2"), "{input}: {result}");
         assert_eq!(project.get("f"), after, "{input}");
     }
 }
@@ -160,7 +160,7 @@ async fn a_patch_is_applied_completely_or_not_at_all() {
     let project = TestProject::with(&[("a", "one\ntwo\n"), ("b", "three\nfour\n")]);
     project.read("a").await;
     project.read("b").await;
-    let said = project
+    let result = project
         .run(
             "apply_patch",
             patch(&[
@@ -178,8 +178,8 @@ async fn a_patch_is_applied_completely_or_not_at_all() {
             ]),
         )
         .await;
-    assert!(said.contains("(b): the old text is not in the file."), "{said}");
-    assert!(said.ends_with("Nothing was changed."), "{said}");
+    assert!(result.contains("(b): the old text is not in the file."), "{result}");
+    assert!(result.ends_with("Nothing was changed."), "{result}");
     assert_eq!(
         (project.get("a").as_str(), project.get("b").as_str()),
         ("one\ntwo\n", "three\nfour\n")
@@ -193,8 +193,6 @@ async fn an_unread_file_can_only_be_patched_with_exact_quotes() {
     let unread = |path: &str| format!("error: {path} has not been read yet; read it before changing it");
     let loose = patch(&["*** Update File: f", "@@", " one", "-two", "+2"]);
     assert_eq!(project.run("apply_patch", loose).await, unread("f"));
-    let deleted = patch(&["*** Delete File: g"]);
-    assert_eq!(project.run("apply_patch", deleted.clone()).await, unread("g"));
     let replaced = patch(&["*** Update File: void", "*** Move to: g"]);
     assert_eq!(project.run("apply_patch", replaced).await, unread("g"));
     let exact = patch(&["*** Update File: f", "@@", "     one", "-    two", "+    2"]);
@@ -204,9 +202,12 @@ async fn an_unread_file_can_only_be_patched_with_exact_quotes() {
     let moved = patch(&["*** Update File: g", "*** Move to: h", "*** Delete File: void"]);
     assert_eq!(project.run("apply_patch", moved).await, "moved g to h\ndeleted void");
     // The renamed file is still unread.
+    let loose = patch(&["*** Update File: h", "@@", "- x", "+y"]);
+    assert_eq!(project.run("apply_patch", loose).await, unread("h"));
+    // As with `delete_path`, a file need not be read.
     assert_eq!(
         project.run("apply_patch", patch(&["*** Delete File: h"])).await,
-        unread("h")
+        "deleted h"
     );
 }
 
@@ -239,6 +240,11 @@ async fn a_stale_file_is_not_patched() {
         project.run("apply_patch", input).await,
         "edited g at line 1\nedited f at line 1"
     );
+    project.put("g", "by another program\n");
+    assert_eq!(
+        project.run("apply_patch", patch(&["*** Delete File: g"])).await,
+        "error: g has changed on disk since it was read; read it again before changing it"
+    );
 }
 
 #[test]
@@ -257,7 +263,7 @@ fn a_failed_write_reverts_the_earlier_files() {
     };
     let names = ["a", "d/b", "m"];
     let before = modes(&names);
-    let said = as_nobody(async {
+    let result = as_unprivileged_user(async {
         for path in ["a", "d/b", "m", "locked/c"] {
             project.read(path).await;
         }
@@ -286,14 +292,14 @@ fn a_failed_write_reverts_the_earlier_files() {
             .await
     });
     fs::set_permissions(project.root.join("locked"), fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(said, "error: permission denied: locked/c. Nothing was changed.");
+    assert_eq!(result, "error: permission denied: locked/c. Nothing was changed.");
     for (path, content) in [("a", "a\n"), ("d/b", "b\n"), ("m", "m\n"), ("locked/c", "c\n")] {
         assert_eq!(project.get(path), content);
     }
     assert_eq!(modes(&names), before);
     assert!(
         !project.root.join("x").exists(),
-        "folders that were made for it are gone"
+        "folders created for the patch were not removed"
     );
 }
 
@@ -361,14 +367,14 @@ async fn invalid_patches_are_reported() {
                 ..Default::default()
             },
         );
-        let said = match std::sync::Arc::clone(tools.get("apply_patch").unwrap())
+        let result = match std::sync::Arc::clone(tools.get("apply_patch").unwrap())
             .run(input.clone().into(), crate::project::context())
             .await
         {
             Ok(output) => format!("{output:?}"),
             Err(error) => error.to_string(),
         };
-        assert_eq!(said, error, "{input}");
+        assert_eq!(result, error, "{input}");
     }
 }
 
@@ -387,7 +393,7 @@ async fn a_patch_needs_approval_for_every_path() {
         "+x",
     ]);
     // The patch does not apply, and is judged by its text.
-    let places: Vec<(PathBuf, PathArea)> = project
+    let paths: Vec<(PathBuf, PathArea)> = project
         .actions("apply_patch", input)
         .into_iter()
         .map(|action| match action {
@@ -396,7 +402,7 @@ async fn a_patch_needs_approval_for_every_path() {
         })
         .collect();
     assert_eq!(
-        places,
+        paths,
         [
             (outside, PathArea::Outside),
             (project.root.join("f"), PathArea::Inside),
@@ -442,12 +448,12 @@ async fn insert_adds_lines_after_the_given_line() {
     }
     let project = TestProject::with(&[("f", "one\n")]);
     project.read("f").await;
-    let said = project
+    let result = project
         .run("insert", json!({"path": "f", "line": 7, "text": "x"}))
         .await;
     assert!(
-        said.starts_with("error: Edit 1 (f): line 7 is past the end of the file, which has 1 lines"),
-        "{said}"
+        result.starts_with("error: Edit 1 (f): line 7 is past the end of the file, which has 1 lines"),
+        "{result}"
     );
     assert_eq!(project.get("f"), "one\n");
 }

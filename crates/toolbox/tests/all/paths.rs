@@ -11,7 +11,7 @@ use policy::{Action, PathArea};
 use serde_json::{Value, json};
 use tool::Output;
 
-use crate::project::{TestProject, as_nobody};
+use crate::project::{TestProject, as_unprivileged_user};
 
 fn project() -> TestProject {
     TestProject::with(&[
@@ -89,15 +89,15 @@ async fn moving_keeps_the_read_state_of_files() {
     );
     // A link is moved, not its target.
     symlink("b.txt", project.root.join("link")).unwrap();
-    project.output("move_path", both("link", "elsewhere")).await;
-    assert!(project.root.join("elsewhere").is_symlink() && project.root.join("b.txt").is_file());
+    project.output("move_path", both("link", "moved")).await;
+    assert!(project.root.join("moved").is_symlink() && project.root.join("b.txt").is_file());
 }
 
 #[tokio::test]
 async fn deleting_records_every_file_and_does_not_follow_links() {
     let project = project();
     symlink("src", project.root.join("link")).unwrap();
-    symlink("nowhere", project.root.join("broken")).unwrap();
+    symlink("missing", project.root.join("broken")).unwrap();
     symlink("round", project.root.join("round")).unwrap();
     for link in ["link", "broken", "round"] {
         assert_eq!(
@@ -112,11 +112,11 @@ async fn deleting_records_every_file_and_does_not_follow_links() {
         ["src", "src/deep", "src/deep/lib.rs", "src/main.rs"].map(|path| (PathBuf::from(path), true, false))
     );
     assert!(!project.root.join("src").exists());
-    let odd = OsStr::from_bytes(b"od\xE4d");
-    fs::create_dir(project.root.join("odd")).unwrap();
-    fs::write(project.root.join("odd").join(odd), "x").unwrap();
-    let output = project.output("delete_path", json!({"path": "odd"})).await;
-    assert_eq!(output.changes[1].path, Path::new("odd").join(odd));
+    let non_utf8 = OsStr::from_bytes(b"od\xE4d");
+    fs::create_dir(project.root.join("folder")).unwrap();
+    fs::write(project.root.join("folder").join(non_utf8), "x").unwrap();
+    let output = project.output("delete_path", json!({"path": "folder"})).await;
+    assert_eq!(output.changes[1].path, Path::new("folder").join(non_utf8));
     fs::create_dir(project.root.join("void")).unwrap();
     assert_eq!(
         project.run("delete_path", json!({"path": "void"})).await,
@@ -155,8 +155,8 @@ async fn invalid_path_operations_are_reported_and_change_nothing() {
     }
     let large = fs::File::create(project.root.join("large")).unwrap();
     large.set_len(65 * 1024 * 1024).unwrap();
-    for (tool, input, said) in [
-        ("copy_path", both("gone", "x"), "gone does not exist"),
+    for (tool, input, result) in [
+        ("copy_path", both("missing", "x"), "missing does not exist"),
         ("copy_path", both("a.txt", "src/main.rs"), "src/main.rs already exists"),
         (
             "copy_path",
@@ -194,7 +194,7 @@ async fn invalid_path_operations_are_reported_and_change_nothing() {
             json!({"path": "large"}),
             "large has 68157440 bytes, more than the 67108864 that can be processed; work on it with terminal",
         ),
-        ("delete_path", json!({"path": "gone"}), "gone does not exist"),
+        ("delete_path", json!({"path": "missing"}), "missing does not exist"),
         (
             "delete_path",
             json!({"path": "."}),
@@ -209,7 +209,7 @@ async fn invalid_path_operations_are_reported_and_change_nothing() {
     ] {
         let seen = project.run(tool, input.clone()).await;
         assert!(
-            seen.starts_with("error: ") && seen.contains(said),
+            seen.starts_with("error: ") && seen.contains(result),
             "{tool} {input}: {seen}"
         );
     }
@@ -226,7 +226,7 @@ fn missing_permissions_are_reported_and_nothing_changes() {
     set("open", 0o777);
     set("open/closed", 0o555);
     set("fixed", 0o444);
-    let said = as_nobody(async {
+    let result = as_unprivileged_user(async {
         [
             project.run("delete_path", json!({"path": "open"})).await,
             project.run("delete_path", json!({"path": "fixed"})).await,
@@ -238,7 +238,7 @@ fn missing_permissions_are_reported_and_nothing_changes() {
     });
     set("open/closed", 0o755);
     assert_eq!(
-        said,
+        result,
         ["open/closed", "fixed", "fixed", "open/closed/new"].map(|path| format!("error: permission denied: {path}"))
     );
     assert!(project.root.join("open/g").exists(), "nothing is removed by halves");
@@ -315,10 +315,10 @@ fn every_file_needs_approval_at_its_resolved_path() {
 #[tokio::test]
 async fn open_fails_without_a_desktop() {
     let project = project();
-    let said = project.run("open", json!({"path": "a.txt"})).await;
-    assert!(said.starts_with("error: no desktop is available"), "{said}");
-    let said = project.run("open", json!({"path": "gone"})).await;
-    assert_eq!(said, "error: gone does not exist");
+    let result = project.run("open", json!({"path": "a.txt"})).await;
+    assert!(result.starts_with("error: no desktop is available"), "{result}");
+    let result = project.run("open", json!({"path": "missing"})).await;
+    assert_eq!(result, "error: missing does not exist");
 }
 
 #[tokio::test]
@@ -332,7 +332,7 @@ async fn open_starts_the_desktops_opener() {
     fs::write(bin.path().join("xdg-open"), script).unwrap();
     fs::set_permissions(bin.path().join("xdg-open"), fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", bin.path().display());
-    let project = TestProject::seeing(&[("it's.txt", "x")], &[("PATH", &path), ("DISPLAY", ":0")]);
+    let project = TestProject::with_variables(&[("it's.txt", "x")], &[("PATH", &path), ("DISPLAY", ":0")]);
     assert_eq!(
         project.run("open", json!({"path": "it's.txt"})).await,
         "opened it's.txt"
@@ -349,12 +349,12 @@ async fn open_starts_the_desktops_opener() {
         project.root.join("it's.txt").to_str().unwrap()
     );
     let bare = tempfile::tempdir().unwrap();
-    let project = TestProject::seeing(
+    let project = TestProject::with_variables(
         &[("f", "x")],
         &[("PATH", bare.path().to_str().unwrap()), ("DISPLAY", ":0")],
     );
-    let said = project.run("open", json!({"path": "f"})).await;
-    assert_eq!(said, "error: f could not be opened: xdg-open is not installed");
+    let result = project.run("open", json!({"path": "f"})).await;
+    assert_eq!(result, "error: f could not be opened: xdg-open is not installed");
 }
 
 #[tokio::test]

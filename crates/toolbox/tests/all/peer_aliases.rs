@@ -63,15 +63,15 @@ fn the_tools_page_is_up_to_date() {
 
 /// With all optional tools.
 fn full() -> TestProject {
-    let nowhere = "http://127.0.0.1:1";
+    let unreachable = "http://127.0.0.1:1";
     let web = WebOptions {
         search: Some(SearchOptions {
             engine: SearchEngine::Searxng,
             key: None,
-            base_url: Some(nowhere.into()),
+            base_url: Some(unreachable.into()),
         }),
         sourcegraph: Some(SourcegraphOptions {
-            base_url: nowhere.into(),
+            base_url: unreachable.into(),
             token: None,
         }),
         browser: Some(Chromium {
@@ -79,7 +79,8 @@ fn full() -> TestProject {
         }),
         ..WebOptions::default()
     };
-    let image_model = ImageModel::new(ProviderSettings::new("openai", Wire::OpenaiResponses, nowhere), "m").unwrap();
+    let image_model =
+        ImageModel::new(ProviderSettings::new("openai", Wire::OpenaiResponses, unreachable), "m").unwrap();
     let options = Options {
         web: Some(web),
         panels: Some(toolbox::OpenPanels::default()),

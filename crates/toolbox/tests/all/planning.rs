@@ -14,7 +14,7 @@ use tool::{
 };
 use toolbox::Options;
 
-use crate::project::{TestProject, context, soon};
+use crate::project::{TestProject, context, with_timeout};
 
 /// A host that answers questions, runs subtasks, and records requests.
 #[derive(Default)]
@@ -70,7 +70,7 @@ fn text(output: &tool::Output) -> String {
 }
 
 /// The result or error of a call.
-pub(crate) async fn say(project: &TestProject, name: &str, input: Value, context: CallContext) -> String {
+pub(crate) async fn call_text(project: &TestProject, name: &str, input: Value, context: CallContext) -> String {
     match project.call(name, input, context).await {
         Ok(output) => text(&output),
         Err(error) => error.to_string(),
@@ -178,7 +178,7 @@ async fn the_todo_list_can_be_replaced_merged_and_shown() {
         ..context()
     };
     assert_eq!(
-        say(&project, "todo", json!({}), context_with()).await,
+        call_text(&project, "todo", json!({}), context_with()).await,
         "1. [x] a\n2. [ ] b"
     );
     let many: Vec<Value> = (0..101).map(|n| json!({"content": n.to_string()})).collect();
@@ -187,8 +187,8 @@ async fn the_todo_list_can_be_replaced_merged_and_shown() {
         (json!({"todos": [{"status": "pending"}]}), "needs content"),
         (json!({"todos": [{"content": "a", "status": "later"}]}), "invalid input"),
     ] {
-        let said = say(&project, "todo", input, context_with()).await;
-        assert!(said.contains(words), "{said}");
+        let result = call_text(&project, "todo", input, context_with()).await;
+        assert!(result.contains(words), "{result}");
     }
     let long = "x".repeat(9_000);
     let output = project
@@ -199,23 +199,23 @@ async fn the_todo_list_can_be_replaced_merged_and_shown() {
 }
 
 #[tokio::test]
-async fn subtasks_run_alone_concurrently_and_in_the_background() {
+async fn subtasks_run_singly_concurrently_and_in_the_background() {
     let project = TestProject::with(&[]);
     let host = Arc::new(RecordingHost::default());
-    let said = say(
+    let result = call_text(
         &project,
         "spawn_agent",
         json!({"label": "short", "message": "do it", "session_id": "0199"}),
         with(&host),
     )
     .await;
-    assert_eq!(said, "did do it\n[subtask session s1]");
+    assert_eq!(result, "did do it\n[subtask session s1]");
     let several =
         json!({"mode": "ask", "background": true, "tasks": [{"prompt": "one"}, {"prompt": "fail", "mode": "code"}]});
-    let said = say(&project, "new_task", several.clone(), with(&host)).await;
+    let result = call_text(&project, "new_task", several.clone(), with(&host)).await;
     assert!(
-        said.contains("# 1. one\ndid one") && said.contains("# 2. fail\nfailed: it could not"),
-        "{said}"
+        result.contains("# 1. one\ndid one") && result.contains("# 2. fail\nfailed: it could not"),
+        "{result}"
     );
     let tasks = host.tasks.lock().unwrap().clone();
     assert_eq!(
@@ -241,20 +241,20 @@ async fn subtasks_run_alone_concurrently_and_in_the_background() {
         .collect();
     assert_eq!(asked, ["ask", "code"]);
     let many: Vec<Value> = (0..17).map(|n| json!({"prompt": n.to_string()})).collect();
-    let said = say(&project, "new_task", json!({"tasks": many}), with(&host)).await;
-    assert!(said.contains("the maximum is 16"), "{said}");
-    let said = say(&project, "new_task", json!({"prompt": "fail"}), with(&host)).await;
-    assert_eq!(said, "it could not");
+    let result = call_text(&project, "new_task", json!({"tasks": many}), with(&host)).await;
+    assert!(result.contains("the maximum is 16"), "{result}");
+    let result = call_text(&project, "new_task", json!({"prompt": "fail"}), with(&host)).await;
+    assert_eq!(result, "it could not");
 }
 
 #[tokio::test]
 async fn search_agent_uses_the_small_model() {
     let project = TestProject::with(&[]);
     let host = Arc::new(RecordingHost::default());
-    let input = json!({"query": "where", "description": "find it", "details": "all of it"});
+    let input = json!({"query": "cookies", "description": "find it", "details": "all of it"});
     assert_eq!(
-        say(&project, "search_subagent", input, with(&host)).await,
-        "did where\n\nall of it"
+        call_text(&project, "search_subagent", input, with(&host)).await,
+        "did cookies\n\nall of it"
     );
     let tasks = host.tasks.lock().unwrap();
     assert_eq!(
@@ -268,7 +268,7 @@ async fn search_agent_uses_the_small_model() {
 async fn a_question_is_asked_and_a_number_selects_a_choice() {
     let project = TestProject::with(&[]);
     let choices = json!(["red", {"label": "green", "description": "like grass"}]);
-    for (answer, input, told) in [
+    for (answer, input, expected) in [
         ("2", json!({"question": "which?", "choices": choices}), "green"),
         (
             "1, 2",
@@ -291,10 +291,10 @@ async fn a_question_is_asked_and_a_number_selects_a_choice() {
             answer: answer.into(),
             ..RecordingHost::default()
         });
-        assert_eq!(say(&project, "ask_question", input, with(&host)).await, told);
+        assert_eq!(call_text(&project, "ask_question", input, with(&host)).await, expected);
     }
     let host = Arc::new(RecordingHost::default());
-    say(
+    call_text(
         &project,
         "ask_user",
         json!({"question": "q", "choices": choices, "several": true}),
@@ -314,11 +314,11 @@ async fn a_question_is_asked_and_a_number_selects_a_choice() {
         (json!({}), "no question"),
         (json!({"question": "q", "choices": vec!["x"; 11]}), "at most 10"),
     ] {
-        let said = say(&project, "ask_question", input, with(&host)).await;
-        assert!(said.contains(words), "{said}");
+        let result = call_text(&project, "ask_question", input, with(&host)).await;
+        assert!(result.contains(words), "{result}");
     }
-    let nobody = say(&project, "ask_question", json!({"question": "q"}), context()).await;
-    assert!(nobody.contains("not available here"), "{nobody}");
+    let unavailable = call_text(&project, "ask_question", json!({"question": "q"}), context()).await;
+    assert!(unavailable.contains("not available here"), "{unavailable}");
 }
 
 #[tokio::test]
@@ -334,19 +334,19 @@ async fn attempt_completion_ends_the_turn_and_thinking_has_no_effect() {
         (output.next.clone(), text(&output)),
         (NextStep::EndTurn, "It works.\n\nTo see it: `open x`".into())
     );
-    let said = say(&project, "task_complete", json!({"summary": " "}), context()).await;
-    assert!(said.contains("empty"), "{said}");
+    let result = call_text(&project, "task_complete", json!({"summary": " "}), context()).await;
+    assert!(result.contains("empty"), "{result}");
     assert_eq!(
-        say(&project, "Think", json!({"thought_body": "hm"}), context()).await,
+        call_text(&project, "Think", json!({"thought_body": "hm"}), context()).await,
         "Noted."
     );
     assert!(
-        say(&project, "think", json!({"thought": ""}), context())
+        call_text(&project, "think", json!({"thought": ""}), context())
             .await
             .contains("thought is empty")
     );
     assert!(
-        say(&project, "now", json!({"timezone": "local"}), context())
+        call_text(&project, "now", json!({"timezone": "local"}), context())
             .await
             .ends_with(" UTC")
     );
@@ -365,26 +365,26 @@ async fn watches_and_reminders_send_notifications() {
             ..Options::default()
         },
     );
-    let watch = json!({"command": "test -e ok || { echo gone; exit 3; }", "paths": ["ok"]});
+    let watch = json!({"command": "test -e ok || { echo missing; exit 3; }", "paths": ["ok"]});
     assert!(matches!(
         &project.actions("watch", watch.clone())[0],
         Action::Run { .. }
     ));
-    let said = project.run("watch", watch).await;
-    assert!(said.starts_with("Watch 1 is running"), "{said}");
+    let result = project.run("watch", watch).await;
+    assert!(result.starts_with("Watch 1 is running"), "{result}");
     assert!(project.run("watch", json!({})).await.starts_with("1: test"));
     project
         .run("remind", json!({"text": "look again", "in_seconds": 0}))
         .await;
-    let first = soon(news.recv()).await.unwrap();
+    let first = with_timeout(news.recv()).await.unwrap();
     assert_eq!(
         (first.source.as_str(), first.text.as_str()),
         ("reminder 1", "look again")
     );
     fs::remove_file(project.root.join("ok")).unwrap();
-    let second = soon(news.recv()).await.unwrap();
+    let second = with_timeout(news.recv()).await.unwrap();
     assert_eq!(second.source, "watch 1");
-    assert!(second.text.contains("is failing: exit code 3\ngone"), "{second:?}");
+    assert!(second.text.contains("is failing: exit code 3\nmissing"), "{second:?}");
     project.run("watch", json!({"stop": 1})).await;
     assert_eq!(project.run("remind", json!({})).await, "No reminders.");
     for (tool, input, words) in [
@@ -399,15 +399,15 @@ async fn watches_and_reminders_send_notifications() {
         ("remind", json!({"text": "x", "in_seconds": 9_999_999}), "too far ahead"),
         ("remind", json!({"cancel": 9}), "no reminder 9"),
     ] {
-        let said = say(&project, tool, input, context()).await;
-        assert!(said.contains(words), "{said}");
+        let result = call_text(&project, tool, input, context()).await;
+        assert!(result.contains(words), "{result}");
     }
     // Watches end when the tools are dropped.
     drop(project);
     tokio::time::timeout(Duration::from_secs(20), async { while news.recv().await.is_some() {} })
         .await
         .unwrap();
-    let deaf = say(
+    let deaf = call_text(
         &TestProject::with(&[]),
         "remind",
         json!({"text": "x", "in_seconds": 1}),
@@ -437,10 +437,10 @@ async fn a_watch_ends_when_its_command_is_no_longer_allowed() {
     };
     let watch = json!({"command": "echo . >> runs; exit 1", "paths": ["ok"]});
     project.call("watch", watch, refusing).await.unwrap();
-    let first = soon(news.recv()).await.unwrap();
+    let first = with_timeout(news.recv()).await.unwrap();
     assert!(first.text.contains("is failing"), "{first:?}");
     fs::remove_file(project.root.join("ok")).unwrap();
-    let second = soon(news.recv()).await.unwrap();
+    let second = with_timeout(news.recv()).await.unwrap();
     assert!(
         second
             .text

@@ -26,9 +26,9 @@ struct Seen {
     end: Vec<PreviewState>,
 }
 
-fn sum(glimpses: &[PreviewUpdate]) -> Vec<Seen> {
+fn sum(updates: &[PreviewUpdate]) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
-    for glimpse in glimpses {
+    for glimpse in updates {
         while seen.len() < glimpse.edit {
             seen.push(Seen::default());
         }
@@ -59,10 +59,10 @@ fn push(ops: &mut Vec<TextOp>, op: TextOp) {
 }
 
 /// Checks the preview of a call for all chunk sizes.
-fn check(project: &TestProject, tool: &str, input: &Value, wanted: &[Seen]) {
+fn check(project: &TestProject, tool: &str, input: &Value, expected: &[Seen]) {
     for size in [1, 2, 3, 7, 50, 100_000] {
-        let glimpses = shown(project, tool, input, size);
-        assert_eq!(sum(&glimpses), wanted, "{tool} in pieces of {size}: {glimpses:#?}");
+        let updates = shown(project, tool, input, size);
+        assert_eq!(sum(&updates), expected, "{tool} in pieces of {size}: {updates:#?}");
     }
 }
 
@@ -91,14 +91,14 @@ fn a_replacement_is_previewed_in_any_order_of_fields() {
     ];
     let mut joined = Vec::new();
     ops.into_iter().for_each(|op| push(&mut joined, op));
-    let wanted = [seen("a.rs", 5, &joined)];
+    let expected = [seen("a.rs", 5, &joined)];
     let (old, new) = ("fn b() {\n    go(2);\n", "fn b() {\n    go(3);\n");
     for input in [
         json!({"path": "a.rs", "old_text": old, "new_text": new}),
         json!({"old_string": old, "new_string": new, "file_path": "a.rs"}),
         json!({"path": "a.rs", "edits": [{"old_text": old, "new_text": new}]}),
     ] {
-        check(&project, "edit_file", &input, &wanted);
+        check(&project, "edit_file", &input, &expected);
     }
 }
 
@@ -107,12 +107,12 @@ fn the_preview_starts_before_the_input_is_complete() {
     let project = TestProject::with(&[("a.rs", FILE)]);
     let mut preview = project.tools.get("edit_file").unwrap().preview().unwrap();
     let half = r#"{"path": "a.rs", "old_text": "fn b() {\n    go(2);\n", "new_text": "fn b() {\n    run"#;
-    let glimpses = preview.push(half);
+    let updates = preview.push(half);
     assert!(
-        glimpses
+        updates
             .iter()
             .any(|glimpse| matches!(glimpse.state, PreviewState::Edited { .. })),
-        "{glimpses:?}"
+        "{updates:?}"
     );
 }
 
@@ -123,15 +123,15 @@ fn several_replacements_are_numbered() {
         {"old_text": "two\n", "new_text": "2\n"},
         {"old_text": "four\n", "new_text": "4\n"},
     ]});
-    let glimpses = shown(&project, "edit_file", &input, 4);
-    let seen: Vec<(usize, Option<usize>)> = sum(&glimpses)
+    let updates = shown(&project, "edit_file", &input, 4);
+    let seen: Vec<(usize, Option<usize>)> = sum(&updates)
         .iter()
         .enumerate()
         .map(|(at, seen)| (at + 1, seen.line))
         .collect();
     assert_eq!(seen, [(1, Some(1)), (2, Some(2)), (3, None)]);
     assert!(
-        glimpses
+        updates
             .iter()
             .any(|glimpse| glimpse.edit == 3 && glimpse.state == PreviewState::Unresolved)
     );
@@ -171,13 +171,13 @@ fn each_line_of_a_patch_is_previewed_at_its_position() {
         "+// ä",
         "*** Update File: a.rs",
         "@@",
-        "-nowhere",
+        "-missing",
         "+x",
         "*** Delete File: old",
         "*** End Patch",
     ]
     .join("\n");
-    let wanted = [
+    let expected = [
         seen(
             "a.rs",
             5,
@@ -202,11 +202,11 @@ fn each_line_of_a_patch_is_previewed_at_its_position() {
         },
     ];
     for key in ["input", "patch", "patchText"] {
-        check(&project, "apply_patch", &json!({ key: text }), &wanted);
+        check(&project, "apply_patch", &json!({ key: text }), &expected);
     }
     let blocks = "a.rs\n<<<<<<< SEARCH\nfn b() {\n=======\nfn c() {\n>>>>>>> REPLACE\n";
-    let glimpses = shown(&project, "apply_patch", &json!({ "input": blocks }), 5);
-    assert_eq!(sum(&glimpses)[0].line, Some(5), "{glimpses:?}");
+    let updates = shown(&project, "apply_patch", &json!({ "input": blocks }), 5);
+    assert_eq!(sum(&updates)[0].line, Some(5), "{updates:?}");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn invalid_input_has_no_preview() {
         "{",
         "[1]",
         "{\"path\": 3, \"content\": \"x\"}",
-        "nonsense",
+        "invalid",
         "{\"input\": \"*** ",
         "}}]]\"\\u12",
     ] {

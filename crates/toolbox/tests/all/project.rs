@@ -29,17 +29,17 @@ impl TestProject {
     }
 
     /// Sets the environment of commands.
-    pub(crate) fn seeing(files: &[(&str, &str)], variables: &[(&str, &str)]) -> Self {
-        Self::made(files, variables, Options::default())
+    pub(crate) fn with_variables(files: &[(&str, &str)], variables: &[(&str, &str)]) -> Self {
+        Self::build(files, variables, Options::default())
     }
 
     /// Builds the tools with these options.
     pub(crate) fn with_options(files: &[(&str, &str)], options: Options<'_>) -> Self {
         let variables = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("A_TOKEN", "x")];
-        Self::made(files, &variables, options)
+        Self::build(files, &variables, options)
     }
 
-    fn made(files: &[(&str, &str)], variables: &[(&str, &str)], options: Options<'_>) -> Self {
+    fn build(files: &[(&str, &str)], variables: &[(&str, &str)], options: Options<'_>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let root = dir.path().canonicalize().unwrap().join("project");
@@ -69,7 +69,7 @@ impl TestProject {
     /// Runs a tool with this context.
     pub(crate) async fn call(&self, name: &str, input: Value, context: CallContext) -> Result<Output, tool::Error> {
         let (tool, adapted) = self.tools.resolve_call(name, &input).unwrap();
-        soon(tool.run(adapted.unwrap_or(input).into(), context)).await
+        with_timeout(tool.run(adapted.unwrap_or(input).into(), context)).await
     }
 
     /// Runs a tool and returns its output.
@@ -100,7 +100,7 @@ impl TestProject {
 }
 
 /// Fails the test if the work takes too long.
-pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
+pub(crate) async fn with_timeout<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), work).await.unwrap()
 }
 
@@ -137,7 +137,7 @@ impl tool::ToolHost for PermissiveHost {
 }
 
 /// Runs work without root privileges. On Linux each thread has its own user, inherited by its children.
-pub(crate) fn as_nobody<T: Send>(work: impl Future<Output = T> + Send) -> T {
+pub(crate) fn as_unprivileged_user<T: Send>(work: impl Future<Output = T> + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             if rustix::process::geteuid().is_root() {

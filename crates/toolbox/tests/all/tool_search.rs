@@ -12,17 +12,17 @@ use toolbox::Options;
 use crate::project::{TestProject, context};
 
 /// A tool of another program.
-struct Foreign(ToolSpec);
+struct ExternalTool(ToolSpec);
 
-pub(crate) fn foreign(name: &str, description: &str) -> Arc<dyn DynTool> {
-    Arc::new(Foreign(ToolSpec {
+pub(crate) fn external_tool(name: &str, description: &str) -> Arc<dyn DynTool> {
+    Arc::new(ExternalTool(ToolSpec {
         name: name.into(),
         description: description.into(),
         input_schema: json!({"type": "object", "properties": {"x": {"type": "string"}}}),
     }))
 }
 
-impl DynTool for Foreign {
+impl DynTool for ExternalTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -57,7 +57,7 @@ impl DynTool for Foreign {
 }
 
 /// Runs a call like the agent does.
-async fn serve(project: &TestProject, name: &str, input: Value) -> String {
+async fn run_call(project: &TestProject, name: &str, input: Value) -> String {
     let (tool, inner) = project.tools.resolve_call(name, &input).unwrap();
     match tool.run(inner.unwrap_or(input).into(), context()).await {
         Ok(output) => match output.content.as_slice() {
@@ -82,22 +82,22 @@ async fn a_tool_is_found_by_name_alias_or_keywords() {
         ("mkdir", "create_directory: "),
         ("folders", "create_directory: "),
     ] {
-        let said = serve(&project, "find_tools", json!({"query": query})).await;
-        assert!(said.contains(found), "{query}: {said}");
-        assert!(said.len() < 12_000);
+        let result = run_call(&project, "find_tools", json!({"query": query})).await;
+        assert!(result.contains(found), "{query}: {result}");
+        assert!(result.len() < 12_000);
     }
-    let one = serve(&project, "find_tools", json!({"query": "move_path"})).await;
+    let one = run_call(&project, "find_tools", json!({"query": "move_path"})).await;
     assert!(
         one.contains("input: {\"type\":\"object\",\"properties\":{\"source_path\""),
         "{one}"
     );
     assert!(!one.contains("delete_path: "), "{one}");
-    let none = serve(&project, "tool_search", json!({"query": "zzz"})).await;
+    let none = run_call(&project, "tool_search", json!({"query": "zzz"})).await;
     assert!(
-        none.starts_with("No matching tool. Available: ") && none.contains("delete_path"),
+        none.starts_with("No matching tool besides the listed ones. Available: ") && none.contains("delete_path"),
         "{none}"
     );
-    let wrong = serve(&project, "find_tools", json!({})).await;
+    let wrong = run_call(&project, "find_tools", json!({})).await;
     assert_eq!(wrong, "error: invalid input for `find_tools`: missing field `query`");
 }
 
@@ -113,13 +113,13 @@ async fn a_deferred_tool_is_callable_with_call_tool_and_by_name() {
     );
     assert_eq!(tool.title(&inner), "a to b");
     assert_eq!(tool.actions(&inner).unwrap().len(), 2);
-    assert_eq!(serve(&project, "call_tool", call).await, "copied a to b (1 file)");
+    assert_eq!(run_call(&project, "call_tool", call).await, "copied a to b (1 file)");
     for input in [
         json!({"name": "cp", "input": "{\"from\": \"a\", \"to\": \"c\"}"}),
         json!({"tool_name": "copy_path", "arguments": {"from": "a", "to": "d"}}),
     ] {
-        let said = serve(&project, "call_tool", input).await;
-        assert!(said.starts_with("copied a to "), "{said}");
+        let result = run_call(&project, "call_tool", input).await;
+        assert!(result.starts_with("copied a to "), "{result}");
     }
     assert_eq!(project.run("mkdir", json!({"path": "e"})).await, "created e");
     for (input, error) in [
@@ -134,12 +134,12 @@ async fn a_deferred_tool_is_callable_with_call_tool_and_by_name() {
             "there is no tool named `call_tool`; find_tools shows all",
         ),
     ] {
-        let said = serve(&project, "call_tool", input).await;
-        assert_eq!(said, format!("error: invalid input for `call_tool`: {error}"));
+        let result = run_call(&project, "call_tool", input).await;
+        assert_eq!(result, format!("error: invalid input for `call_tool`: {error}"));
     }
-    let said = serve(&project, "call_tool", json!({"name": "copy_path"})).await;
+    let result = run_call(&project, "call_tool", json!({"name": "copy_path"})).await;
     assert_eq!(
-        said,
+        result,
         "error: invalid input for `copy_path`: missing field `source_path`"
     );
 }
@@ -148,7 +148,7 @@ async fn a_deferred_tool_is_callable_with_call_tool_and_by_name() {
 async fn external_tools_are_found_and_their_results_are_capped() {
     let further: Vec<Arc<dyn DynTool>> = (0..300)
         .map(|number| {
-            foreign(
+            external_tool(
                 &format!("server_tool_{number:03}"),
                 &"Does things with widgets. ".repeat(40),
             )
@@ -163,19 +163,23 @@ async fn external_tools_are_found_and_their_results_are_capped() {
     let finder = specs.iter().find(|spec| spec.name == "find_tools").unwrap();
     assert!(finder.description.len() < 900, "{}", finder.description);
     assert!(finder.description.ends_with(" more."), "{}", finder.description);
-    let said = serve(&project, "find_tools", json!({"query": "widget"})).await;
+    let result = run_call(&project, "find_tools", json!({"query": "widget"})).await;
     assert!(
-        said.len() < 12_000 && said.contains(" more: server_tool_"),
+        result.len() < 12_000 && result.contains(" more: server_tool_"),
         "{}",
-        said.len()
+        result.len()
     );
     let flood = json!({"name": "server_tool_007", "input": {"x": "y"}});
-    let said = serve(&project, "call_tool", flood).await;
-    assert!(said.len() < 50_000 && said.contains("bytes cut]"), "{}", said.len());
+    let result = run_call(&project, "call_tool", flood).await;
+    assert!(
+        result.len() < 50_000 && result.contains("bytes cut]"),
+        "{}",
+        result.len()
+    );
     // A tool that is added later is found as well, without a change of the tool list.
-    project.tools.add_deferred(foreign("latecomer", "Arrives late."));
-    let said = serve(&project, "find_tools", json!({"query": "latecomer"})).await;
-    assert!(said.starts_with("latecomer: Arrives late."), "{said}");
+    project.tools.add_deferred(external_tool("added", "Added later."));
+    let result = run_call(&project, "find_tools", json!({"query": "added"})).await;
+    assert!(result.starts_with("added: Added later."), "{result}");
 }
 
 #[test]
@@ -205,7 +209,7 @@ fn model_profiles_and_configuration_select_the_tools() {
     assert!(small.tools.get("find_tools").is_none() && small.tools.get("read_file").is_some());
     assert!(
         small.tools.get("move_path").is_some(),
-        "what it is not told of is served all the same"
+        "an unlisted tool cannot be called"
     );
     let narrow = with(Options {
         window: Some(8_192),

@@ -34,11 +34,11 @@ fn answer(value: Value) -> SiteResponse {
 async fn check(engine: SearchEngine, path: &str, reply: Value, seen: impl Fn(&SiteRequest)) {
     let site = serving("127.0.0.1", move |_| answer(reply.clone())).await;
     let project = searching(engine, Some(site.url("")), Some("the-key"));
-    let told = project
+    let result = project
         .run("web_search", json!({"query": "rust & co", "count": 2}))
         .await;
     assert_eq!(
-        told,
+        result,
         "1. First one\nhttps://a.example/\nWhat it <says>\n\n2. https://b.example/\nhttps://b.example/\n\n[2 results]",
         "{engine:?}"
     );
@@ -116,26 +116,30 @@ async fn failed_searches_are_reported_and_results_are_limited() {
     })
     .await;
     let project = searching(SearchEngine::Searxng, Some(site.url("/sub/")), None);
-    let told = project
+    let result = project
         .run("web_search", json!({"query": "many", "max_results": 99}))
         .await;
-    assert!(told.ends_with("[20 results]") && told.len() < 45_000, "{}", told.len());
+    assert!(
+        result.ends_with("[20 results]") && result.len() < 45_000,
+        "{}",
+        result.len()
+    );
     assert_eq!(
         project.run("search_web", json!({"query": "nothing"})).await,
         "[no results]"
     );
     assert!(site.requests()[0].line.starts_with("GET /sub/search?"));
-    let told = project.run("web_search", json!({"query": "x"})).await;
+    let result = project.run("web_search", json!({"query": "x"})).await;
     assert!(
-        told.contains("answered 403 Forbidden:\nno JSON here\n(SearXNG answers in JSON only if"),
-        "{told}"
+        result.contains("answered 403 Forbidden:\nno JSON here\n(SearXNG answers in JSON only if"),
+        "{result}"
     );
-    let told = project.run("web_search", json!({"query": " "})).await;
-    assert_eq!(told, "error: the query is empty");
+    let result = project.run("web_search", json!({"query": " "})).await;
+    assert_eq!(result, "error: the query is empty");
     let keyless = searching(SearchEngine::Brave, None, None);
-    let told = keyless.run("web_search", json!({"query": "x"})).await;
+    let result = keyless.run("web_search", json!({"query": "x"})).await;
     assert_eq!(
-        told,
+        result,
         "error: the search service has no key; see web.search in the configuration"
     );
     assert!(
@@ -185,14 +189,14 @@ async fn code_search_shows_lines() {
     })
     .await;
     let project = code(&site, Some("secret"));
-    let told = project
+    let result = project
         .run(
             "sourcegraph",
             json!({"query": "lang:rust b()", "count": 3, "context_window": 2}),
         )
         .await;
     assert_eq!(
-        told,
+        result,
         "host/one src/a.rs\n10:fn a() {\n11:    b()\n12:}\n--\n21:b()\n\nhost/two b.go\n7:function Run\n\nhost/three c\n\n\
          [3 results; 31 matches in all; there are more; narrow the query; Timed out: narrow it]"
     );
@@ -216,11 +220,11 @@ async fn code_search_is_limited_and_reports_errors() {
     })
     .await;
     let project = code(&site, None);
-    let told = project.run("sourcegraph", json!({"query": "x"})).await;
+    let result = project.run("sourcegraph", json!({"query": "x"})).await;
     assert!(
-        told.len() < 31_000 && told.contains("[1 result;") && told.ends_with("there are more; narrow the query]"),
-        "{told}"
+        result.len() < 31_000 && result.contains("[1 result;") && result.ends_with("there are more; narrow the query]"),
+        "{result}"
     );
-    let told = project.run("sourcegraph", json!({"query": "bad"})).await;
-    assert_eq!(told, "error: the search failed: unclosed quote");
+    let result = project.run("sourcegraph", json!({"query": "bad"})).await;
+    assert_eq!(result, "error: the search failed: unclosed quote");
 }

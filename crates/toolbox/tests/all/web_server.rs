@@ -43,14 +43,14 @@ impl ToolHost for UrlApprover {
     }
 
     fn delegate(&self, _: SubtaskRequest) -> BoxFuture<'static, Result<SubtaskReport, Error>> {
-        panic!("nothing is handed over")
+        panic!("unexpected delegation")
     }
 }
 
 /// A context with this host.
-pub(crate) fn at(door: &Arc<UrlApprover>) -> CallContext {
+pub(crate) fn at(approver: &Arc<UrlApprover>) -> CallContext {
     CallContext {
-        host: Arc::clone(door) as Arc<dyn ToolHost>,
+        host: Arc::clone(approver) as Arc<dyn ToolHost>,
         ..context()
     }
 }

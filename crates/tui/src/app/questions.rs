@@ -2,7 +2,7 @@
 
 use super::{App, RECENT_INPUT};
 use crate::action::{AppEffect, KeyResponse};
-use crate::approval::ApprovalPrompt;
+use crate::approval::{ApprovalPrompt, ChangeMode};
 use crate::input::Input;
 use crate::keys::{KeyAction, KeyContext};
 use crate::state::PendingQuestion;
@@ -25,7 +25,8 @@ impl App {
             self.composer.set_text(&text);
         }
         let (is_typing, line) = (self.typed_within(RECENT_INPUT), self.composer.text());
-        self.approval = first.map(|question| ApprovalPrompt::new(question, is_typing, &line));
+        let mode = ChangeMode::of(&self.state.info);
+        self.approval = first.map(|question| ApprovalPrompt::new(question, mode, is_typing, &line));
     }
 
     /// Passes a key to the approval prompt. Returns `None` if the prompt ignores it.
@@ -76,6 +77,9 @@ impl App {
         self.state
             .questions
             .retain(|other| other.question.id != question.question.id);
+        if let Some(call) = &question.question.call {
+            self.state.conversation.restart_clock(call);
+        }
         self.show_next_question();
         vec![AppEffect::Send(question.answer_command(answer))]
     }

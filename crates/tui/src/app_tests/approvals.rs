@@ -4,9 +4,9 @@ use super::AppHarness;
 use crate::action::AppEffect;
 use crate::keys::KeyMap;
 use model::CallId;
-use policy::{Action, GrantScope};
+use policy::{Action, ApprovalMode, GrantScope, PathArea};
 use serde_json::json;
-use session::{Answer, Command, Delivery, Event, Question, QuestionId, QuestionSubject};
+use session::{Answer, Command, Delivery, Event, ItemId, ItemStart, Question, QuestionId, QuestionSubject};
 use std::collections::BTreeMap;
 
 pub(super) fn asked() -> Event {
@@ -83,6 +83,63 @@ fn approve(scope: GrantScope, rule: Option<&str>) -> Option<Answer> {
 
 fn say(text: &str) -> Option<Answer> {
     Some(Answer::Text { text: text.into() })
+}
+
+#[test]
+fn a_call_is_shown_as_running_once_it_is_approved() {
+    let mut ui = AppHarness::open(100, 30);
+    ui.event(Event::TurnStarted);
+    let kind = ItemStart::Result {
+        call: CallId::from("1"),
+        tool: "terminal".into(),
+        title: "rm -r build".into(),
+    };
+    ui.event(Event::ItemStarted {
+        id: ItemId::new(),
+        kind,
+    });
+    ui.event(asked());
+    ui.app.skip_grace_period();
+    ui.draw();
+    assert!(ui.screen_text().contains("○ Run rm -r build"), "{}", ui.screen_text());
+    ui.press(&["enter"]);
+    ui.draw();
+    assert!(ui.screen_text().contains("◐ Run rm -r build"), "{}", ui.screen_text());
+}
+
+#[test]
+fn paths_in_the_project_are_shown_relative_to_it() {
+    let mut ui = AppHarness::open(100, 30);
+    ui.event(Event::TurnStarted);
+    let kind = ItemStart::Result {
+        call: CallId::from("1"),
+        tool: "edit_file".into(),
+        title: "/project/src/a.rs".into(),
+    };
+    ui.event(Event::ItemStarted {
+        id: ItemId::new(),
+        kind,
+    });
+    ui.event(Event::QuestionAsked {
+        question: Question {
+            id: QuestionId::new(),
+            call: Some(CallId::from("1")),
+            tool: "edit_file".into(),
+            subject: QuestionSubject::Permission {
+                action: Action::Write {
+                    path: "/project/src/a.rs".into(),
+                    place: policy::PathArea::Inside,
+                },
+                reason: "it asks".into(),
+                input: json!({}),
+                rules: Vec::new(),
+            },
+        },
+    });
+    ui.draw();
+    let text = ui.screen_text();
+    assert!(text.contains("○ Edit src/a.rs"), "{text}");
+    assert!(text.contains("hew wants to change src/a.rs"), "{text}");
 }
 
 #[test]
@@ -411,4 +468,48 @@ fn a_blocked_command_can_get_network_access_only() {
             reason: Some("w".into())
         })
     );
+}
+
+#[test]
+fn all_changes_in_the_project_can_be_allowed_while_hew_asks_before_each() {
+    let change = |place| {
+        let Event::QuestionAsked { mut question } = asked() else {
+            panic!("not a question");
+        };
+        question.subject = QuestionSubject::Permission {
+            action: Action::Write {
+                path: "/project/a.txt".into(),
+                place,
+            },
+            reason: "changing a.txt needs approval".into(),
+            input: json!({"path": "a.txt"}),
+            rules: vec!["exact".into()],
+        };
+        Event::QuestionAsked { question }
+    };
+    let label = "Allow all changes in the project";
+    for (approval, place, is_offered) in [
+        (ApprovalMode::Ask, PathArea::Inside, true),
+        (ApprovalMode::Ask, PathArea::Outside, false),
+        (ApprovalMode::Allow, PathArea::Inside, false),
+    ] {
+        let mut ui = AppHarness::open(100, 30);
+        ui.app.state.info.mode = "code".into();
+        ui.app.state.info.edit_approval = Some(approval);
+        ui.event(Event::TurnStarted);
+        ui.event(change(place));
+        ui.app.skip_grace_period();
+        ui.draw();
+        assert_eq!(ui.screen_text().contains(label), is_offered, "{}", ui.screen_text());
+        if is_offered {
+            let effects = ui.press(&["down", "down", "enter"]);
+            let sent = effects.iter().any(|effect| {
+                let allow = Command::SetEditApproval {
+                    mode: ApprovalMode::Allow,
+                };
+                matches!(effect, AppEffect::Send(command) if *command == allow)
+            });
+            assert!(sent, "the mode was not changed");
+        }
+    }
 }

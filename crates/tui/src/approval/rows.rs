@@ -1,8 +1,8 @@
 //! Rendering of the approval prompt: action, reason, details, answers, and the effect of Enter.
 
 use super::details::details;
-use super::{ApprovalPrompt, DraftStart, answer_by_text, answers_by_number, offered_answers};
-use crate::conversation::{ToolCard, describe};
+use super::{ApprovalPrompt, DraftStart, answer_by_text, answers_by_number};
+use crate::conversation::{ToolCard, describe, relative_paths};
 use crate::format::{hidden_lines, tool_label};
 use crate::keys::KeyAction;
 use crate::row::{StyledRow, sanitise, wrap};
@@ -193,7 +193,7 @@ impl ApprovalPrompt {
     }
 
     fn head(&self, pending: &PendingQuestion, action: &Action, why: &str, cx: &ViewContext<'_>) -> Vec<StyledRow> {
-        let theme = cx.theme;
+        let (theme, info) = (cx.theme, &cx.state.info);
         let asker = if pending.asker.is_some() { "a subtask " } else { "hew " };
         let call = pending.question.call.as_ref();
         let card = call.and_then(|call| cx.state.conversation.find_card(call));
@@ -201,12 +201,21 @@ impl ApprovalPrompt {
             (Action::Write { .. }, Some((tool @ ("delete_path" | "move_path" | "copy_path"), title)))
                 if !title.is_empty() =>
             {
-                format!("{} {title}", lower_first(tool_label(tool)))
+                format!(
+                    "{} {}",
+                    lower_first(tool_label(tool)),
+                    relative_paths(title, &info.root)
+                )
             }
-            _ => describe(action),
+            _ => describe(action, &info.root),
         };
-        let first = StyledRow::new(asker, theme.strong).push(format!("wants to {does}"), theme.strong);
-        let info = &cx.state.info;
+        let mut first = StyledRow::new(asker, theme.strong).push(format!("wants to {does}"), theme.strong);
+        if let Action::Write { .. } = action
+            && let Some([(_, diff)]) = card.and_then(|card| card.planned_changes(cx))
+        {
+            first = first.push("  ", theme.strong);
+            first.spans.extend(diff.counts(theme));
+        }
         let mut second = sanitise(why).replace('\n', " ");
         if matches!(action, Action::Run { .. }) && !info.sandbox.is_empty() {
             second.push_str(&format!(" · sandbox: {}", info.sandbox));
@@ -249,7 +258,7 @@ impl ApprovalPrompt {
         cx: &ViewContext<'_>,
     ) -> (AnswerRows, StyledRow) {
         let theme = cx.theme;
-        let offered = offered_answers(asked, input, cx.keys);
+        let offered = self.offered_answers(asked, input, cx.keys);
         let named = answer_by_text(line, &offered, cx.keys);
         let with_text = match self.commented_answer(&offered) {
             Some(answer) => format!("gives the answer “{}”, with your text as a comment", label(answer)),
@@ -422,6 +431,7 @@ fn short_label(action: KeyAction) -> &'static str {
     match action {
         KeyAction::ApproveOnce => "once",
         KeyAction::ApproveNetwork => "network only",
+        KeyAction::NextMode => "all changes",
         KeyAction::ApproveSession => "session",
         KeyAction::ApproveProject => "project",
         KeyAction::ApproveAlways => "everywhere",
@@ -435,6 +445,7 @@ fn label(action: KeyAction) -> &'static str {
     match action {
         KeyAction::ApproveOnce => "Allow once",
         KeyAction::ApproveNetwork => "Allow network access only, once",
+        KeyAction::NextMode => "Allow all changes in the project (accept edits)",
         KeyAction::ApproveSession => "Allow for this session",
         KeyAction::ApproveProject => "Allow in this project",
         KeyAction::ApproveAlways => "Allow everywhere",

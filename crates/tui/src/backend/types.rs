@@ -14,7 +14,7 @@ pub type BackendFuture<T> = BoxFuture<'static, Result<T, UserError>>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct UserError {
-    /// What happened.
+    /// The message.
     pub message: String,
     /// How to fix it.
     pub hint: Option<String>,
@@ -377,7 +377,7 @@ pub struct PermissionRow {
     pub effect: String,
     /// The rule.
     pub rule: String,
-    /// Where the rule is defined.
+    /// The source of the rule.
     pub origin: String,
     /// Whether and how it can be removed here.
     pub revocation: Revocation,
@@ -402,12 +402,23 @@ pub struct SettingRow {
     pub key: String,
     /// The value as written; empty if it is not set.
     pub value: String,
-    /// Where the value is defined.
+    /// The source of the value.
     pub origin: String,
-    /// What the setting means.
+    /// The description of the setting.
     pub description: String,
     /// The possible values, if there are few.
     pub choices: Vec<String>,
+}
+
+/// A rules file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RulesFileRow {
+    /// The path; relative to the project's root, or absolute.
+    pub path: PathBuf,
+    /// The path for display.
+    pub name: String,
+    /// Where it applies, and whether it is new.
+    pub description: String,
 }
 
 /// A model provider, for setup.
@@ -423,6 +434,8 @@ pub struct ProviderRow {
     pub models: Vec<PickerItem>,
     /// The page where it issues keys; empty if unknown.
     pub key_page: String,
+    /// An example of its address, if the address depends on the account and is not configured.
+    pub address_example: Option<String>,
 }
 
 /// Where a provider's key is stored.
@@ -451,6 +464,8 @@ pub struct SignInPrompt {
 pub enum ProviderAccess {
     /// With a key that was found in this place.
     Key(String),
+    /// With the credentials of another program, described by this text, or with a key.
+    Credentials(String),
     /// Through a server on this machine.
     Local,
     /// A key is required.
@@ -460,4 +475,14 @@ pub enum ProviderAccess {
     SignIn(String),
     /// Not usable, with the reason.
     Absent(String),
+}
+
+impl ProviderAccess {
+    /// Whether a key can be entered.
+    pub(crate) fn accepts_key(&self) -> bool {
+        match self {
+            ProviderAccess::Key(_) | ProviderAccess::Credentials(_) | ProviderAccess::NeedsKey => true,
+            ProviderAccess::Local | ProviderAccess::SignIn(_) | ProviderAccess::Absent(_) => false,
+        }
+    }
 }

@@ -1,7 +1,8 @@
-//! The completion list for the word after `@`, `#` or `/`.
+//! The completion list for the word after `@`, `#` or `/`, and for the argument of a slash command.
 
 use crate::fuzzy::FuzzySearch;
 use crate::row::{StyledRow, StyledSpan};
+use crate::slash::{self, ArgumentKind};
 use crate::theme::Theme;
 use crate::views::scroll::ScrollState;
 use ratatui::buffer::Buffer;
@@ -38,6 +39,11 @@ impl CompletionSource {
         }
     }
 
+    /// Whether there are no candidates.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// Files, their folders, and other mentionable names.
     pub(crate) fn files(files: &[String]) -> CompletionSource {
         let mut names: Vec<String> = vec!["diff".into(), "diagnostics".into()];
@@ -60,9 +66,11 @@ impl CompletionSource {
 /// The word that is completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CompletionWord {
-    /// `@`, `#` or `/`.
+    /// `@`, `#` or `/`; a space for an argument.
     pub(crate) sigil: char,
-    /// The range in the text, including the sigil.
+    /// The kind of the argument.
+    pub(crate) argument: Option<ArgumentKind>,
+    /// The range in the text, including the sigil if it is not a space.
     pub(crate) range: Range<usize>,
     /// The text after the sigil.
     pub(crate) query: String,
@@ -71,6 +79,9 @@ pub(crate) struct CompletionWord {
 /// The word with a sigil that ends at the caret.
 pub(crate) fn word_at_caret(text: &str, caret: usize) -> Option<CompletionWord> {
     let before = &text[..caret];
+    if let Some(word) = argument_at_caret(before) {
+        return Some(word);
+    }
     let quoted = before.rfind("@\"").filter(|at| !before[at + 2..].contains(['"', '\n']));
     let after_space = before
         .rfind(char::is_whitespace)
@@ -86,8 +97,21 @@ pub(crate) fn word_at_caret(text: &str, caret: usize) -> Option<CompletionWord> 
     let query = before[start + sigil.len_utf8()..].trim_start_matches('"').to_owned();
     fits.then_some(CompletionWord {
         sigil,
+        argument: None,
         range: start..caret,
         query,
+    })
+}
+
+/// The first argument of a slash command, if its possible values are known.
+fn argument_at_caret(before: &str) -> Option<CompletionWord> {
+    let (name, argument) = before.strip_prefix('/')?.split_once(' ')?;
+    let kind = slash::find(name)?.argument_kind()?;
+    (!argument.contains(char::is_whitespace)).then(|| CompletionWord {
+        sigil: ' ',
+        argument: Some(kind),
+        range: before.len() - argument.len()..before.len(),
+        query: argument.to_owned(),
     })
 }
 
@@ -98,6 +122,8 @@ pub(crate) struct CompletionPopup {
     source: CompletionSource,
     fuzzy: FuzzySearch,
     scroll: ScrollState,
+    /// Whether the user selected a row.
+    is_selected: bool,
 }
 
 impl CompletionPopup {
@@ -115,6 +141,7 @@ impl CompletionPopup {
             source: pool,
             fuzzy,
             scroll: ScrollState::default(),
+            is_selected: false,
         }
     }
 
@@ -123,6 +150,7 @@ impl CompletionPopup {
         if self.fuzzy.query() != word.query {
             self.fuzzy.set_query(&word.query);
             self.scroll = ScrollState::default();
+            self.is_selected = false;
         }
         self.word = word;
     }
@@ -150,6 +178,12 @@ impl CompletionPopup {
     /// Selects the previous or next row, with wrap-around.
     pub(crate) fn select_next(&mut self, down: bool) {
         self.scroll.select_next(down, self.fuzzy.count());
+        self.is_selected = true;
+    }
+
+    /// Whether nothing was typed or selected for an argument, so that the command is run without it.
+    pub(crate) fn is_untouched_argument(&self) -> bool {
+        self.word.argument.is_some() && self.word.query.is_empty() && !self.is_selected
     }
 
     /// The selected name.
@@ -161,6 +195,9 @@ impl CompletionPopup {
     /// The replacement for the word.
     pub(crate) fn replacement(&self) -> Option<String> {
         let name = self.selected()?;
+        if self.word.argument.is_some() {
+            return Some(format!("{name} "));
+        }
         let sigil = self.word.sigil;
         let quoted = name.contains(char::is_whitespace);
         Some(match (quoted, name.ends_with('/')) {
@@ -239,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_with_a_sigil_is_completed_where_a_word_can_begin() {
+    fn a_word_with_a_sigil_is_completed_at_word_starts() {
         let cases = [
             ("see @src/ma", Some(('@', "src/ma", 4))),
             ("see (@src", Some(('@', "src", 5))),
@@ -247,7 +284,11 @@ mod tests {
             ("#Sess", Some(('#', "Sess", 0))),
             ("/mod", Some(('/', "mod", 0))),
             ("run /mod", None),
-            ("/model x", None),
+            ("/model x", Some((' ', "x", 7))),
+            ("/models ", Some((' ', "", 8))),
+            ("/model x y", None),
+            ("/undo x", None),
+            ("a /model x", None),
             ("see @\"my fi", Some(('@', "my fi", 4))),
             ("see @\"my file\" and", None),
             ("plain", None),

@@ -7,7 +7,7 @@ use crate::row::StyledRow;
 use crate::view::ViewContext;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use session::Delivery;
+use session::{Delivery, QuestionSubject};
 
 /// Maximum visible rows of text.
 const MAX_TEXT_ROWS: u16 = 12;
@@ -136,10 +136,13 @@ impl Composer {
             }
         }
         if text.is_empty() {
-            let hint = match (cx.state.questions.is_empty(), cx.state.is_working()) {
-                (false, _) => "press a key above, or type an answer",
-                (true, true) => "type to steer the turn; tab to queue",
-                (true, false) => "Describe a task, or press / for commands   @ files   # symbols   ! shell",
+            let hint = match (cx.state.questions.front(), cx.state.is_working()) {
+                (Some(pending), _) => match pending.question.subject {
+                    QuestionSubject::Permission { .. } => "choose above, or type what to do instead",
+                    QuestionSubject::Inquiry { .. } => "choose above, or type your own answer",
+                },
+                (None, true) => "type to steer the turn; tab to queue",
+                (None, false) => "Describe a task, or press / for commands   @ files   # symbols   ! shell",
             };
             StyledRow::new(hint, theme.dim)
                 .truncate(usize::from(area.width - MARGIN))

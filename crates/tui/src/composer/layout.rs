@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_between_words_where_they_can() {
+    fn lines_break_between_words_if_possible() {
         let cases: &[(&str, u16, &[&str])] = &[
             ("", 10, &[""]),
             ("one two three", 8, &["one two ", "three"]),

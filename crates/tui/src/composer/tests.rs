@@ -397,3 +397,39 @@ async fn the_clipboard_gives_an_image_or_text_or_nothing() {
         }
     }
 }
+
+#[tokio::test]
+async fn arguments_of_slash_commands_are_completed() {
+    let (harness, mut composer) = harness().await;
+    write(&mut composer, &harness, "/effort h");
+    let seen = see(&mut composer, &harness, 60);
+    assert!(seen.contains("› high"), "{seen}");
+    assert!(seen.contains("a lot"), "{seen}");
+    write(&mut composer, &harness, "<tab>");
+    assert_eq!(composer.text(), "/effort high ");
+    match write(&mut composer, &harness, "<enter>") {
+        KeyResponse::Action(AppAction::SetEffort(effort)) => assert_eq!(effort, Some(model::Effort::High)),
+        _ => panic!("the effort was not set"),
+    }
+    // Enter gives the selected value.
+    write(&mut composer, &harness, "/mode co");
+    harness.run_pending().await;
+    composer.apply_results(&harness.cx());
+    let seen = see(&mut composer, &harness, 60);
+    assert!(seen.contains("› code  changes files and runs commands"), "{seen}");
+    match write(&mut composer, &harness, "<enter>") {
+        KeyResponse::Action(AppAction::Send(session::Command::SetMode { name })) => assert_eq!(name, "code"),
+        _ => panic!("the mode was not set"),
+    }
+    // Without a value, the command opens its list.
+    write(&mut composer, &harness, "/theme ");
+    assert!(see(&mut composer, &harness, 60).contains("› dark"));
+    assert!(matches!(
+        write(&mut composer, &harness, "<enter>"),
+        KeyResponse::Action(AppAction::Key(KeyAction::Themes))
+    ));
+    write(&mut composer, &harness, "/panels o<enter>");
+    assert_eq!(composer.text(), "/panels open ");
+    write(&mut composer, &harness, "<ctrl+u>/undo x");
+    assert!(!composer.is_choosing());
+}

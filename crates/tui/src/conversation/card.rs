@@ -6,6 +6,7 @@ use super::entry::attachment;
 use super::output_rows::{first_lines, hidden_count, tail, wrapped};
 use super::streaming_edits::StreamingEdits;
 use crate::backend::{Backend, FileVersions};
+use crate::conversation::relative_paths;
 use crate::diff::LineDiff;
 use crate::format::tool_label;
 use crate::keys::KeyAction;
@@ -49,6 +50,8 @@ pub(crate) struct ToolCard {
     planned: OnceLock<Vec<(String, LineDiff)>>,
     /// Whether a question about it is open.
     is_asking: bool,
+    /// Whether it finished before the session was loaded; its job may have ended since.
+    is_restored: bool,
     stage: CardStage,
     /// The last lines of output.
     last_output: Vec<String>,
@@ -107,6 +110,7 @@ impl ToolCard {
             bases: Mutex::default(),
             planned: OnceLock::new(),
             is_asking: false,
+            is_restored: false,
             stage: CardStage::Writing,
             last_output: Vec::new(),
             hidden_output: 0,
@@ -177,6 +181,11 @@ impl ToolCard {
                 *dropped += output.drain(..from.unwrap_or(0)).filter(|c| *c == '\n').count();
             }
         }
+    }
+
+    /// Notes that it was loaded from the log.
+    pub(super) fn mark_restored(&mut self) {
+        self.is_restored = true;
     }
 
     /// Adds an event of its subtask.
@@ -378,7 +387,7 @@ impl ToolCard {
             CardStage::Running { .. } if self.is_asking => ("○", theme.accent),
             CardStage::Running { since, .. } => (spinner(since.elapsed()), theme.accent),
             CardStage::Done(item) if item.has_failed() => ("✗", theme.bad),
-            CardStage::Done(item) if background_job(item).is_some() => ("◐", theme.accent),
+            CardStage::Done(item) if is_in_background(item) => ("◐", theme.accent),
             CardStage::Done(_) => ("●", theme.good),
             CardStage::Stopped => ("◌", theme.warn),
         };
@@ -387,6 +396,11 @@ impl ToolCard {
                 .or_else(|| self.waiting_title())
                 .unwrap_or_default(),
             false => self.title.clone(),
+        };
+        let title = match tool_label(&self.tool) {
+            // A command is shown as it runs.
+            "Run" => title,
+            _ => relative_paths(&title, context.root),
         };
         let mut row = StyledRow::new(format!("{mark} "), style).push(tool_label(&self.tool), theme.strong);
         if !title.is_empty() {
@@ -411,7 +425,10 @@ impl ToolCard {
             }
             CardStage::Done(item) => {
                 if let Some(job) = background_job(item) {
-                    behind.push(dim(format!(" · running in the background as {job} · /jobs")));
+                    behind.push(dim(match self.is_restored {
+                        true => format!(" · moved to the background as {job}"),
+                        false => format!(" · running in the background as {job} · /jobs"),
+                    }));
                 } else if let Body::Result { summary, millis, .. } = &item.body {
                     let summary = summary.as_deref().map(|text| sanitise(text).replace('\n', " "));
                     if let Some(summary) = summary.as_deref().filter(|text| !text.is_empty()) {
@@ -527,6 +544,13 @@ fn partial_title(input: &str) -> Option<String> {
 /// Whether the result is that of a shell command.
 fn is_command(item: &Item) -> bool {
     matches!(&item.body, Body::Result { exit: Some(_), .. })
+}
+
+/// Whether a command or a subtask continues in the background.
+fn is_in_background(item: &Item) -> bool {
+    let is_subtask = matches!(&item.body, Body::Result { tool, summary: Some(summary), .. }
+        if tool == "new_task" && summary.starts_with("in the background"));
+    is_subtask || background_job(item).is_some()
 }
 
 /// The job that the command of a result continues as.

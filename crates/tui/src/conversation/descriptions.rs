@@ -4,6 +4,7 @@ use crate::format::tool_label;
 use crate::row::sanitise;
 use policy::Action;
 use session::{Body, Event, ItemStart, Limit, NoticeLevel, TurnEnd};
+use std::path::Path;
 use std::time::Duration;
 
 /// `0.4s`, `12s`, `3m 20s`, `1h 2m`
@@ -26,11 +27,25 @@ pub(super) fn byte_size(bytes: usize) -> String {
     }
 }
 
+/// A text with the paths inside the project relative to its root.
+pub(crate) fn relative_paths(text: &str, root: &Path) -> String {
+    match root.to_str().map(|root| root.trim_end_matches('/')) {
+        Some(root) if !root.is_empty() => {
+            let prefix = format!("{root}/");
+            let mut words = text.split(' ').map(|word| word.strip_prefix(&prefix).unwrap_or(word));
+            let first = words.next().unwrap_or_default().to_owned();
+            words.fold(first, |text, word| text + " " + word)
+        }
+        Some(_) | None => text.to_owned(),
+    }
+}
+
 /// A short description of an action.
-pub(crate) fn describe(action: &Action) -> String {
+pub(crate) fn describe(action: &Action, root: &Path) -> String {
+    let shown = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     let text = match action {
-        Action::Read { path, .. } => format!("read {}", path.display()),
-        Action::Write { path, .. } => format!("change {}", path.display()),
+        Action::Read { path, .. } => format!("read {}", shown(path)),
+        Action::Write { path, .. } => format!("change {}", shown(path)),
         Action::Run { .. } => "run a command".into(),
         Action::Escalate { .. } => "run a command outside the sandbox".into(),
         Action::Fetch { url } => format!("fetch {url}"),

@@ -35,6 +35,7 @@ pub(super) fn from_items(items: &[Arc<Item>]) -> Vec<ConversationEntry> {
     for entry in &mut entries {
         if let ConversationEntry::Card(card) = entry {
             card.interrupt();
+            card.mark_restored();
         }
     }
     entries

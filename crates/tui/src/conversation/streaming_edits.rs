@@ -71,8 +71,8 @@ impl StreamingEdits {
     /// The newest edit as a diff against the file's current contents.
     pub(super) fn diff(&self, file: &str) -> Option<LineDiff> {
         let edit = self.edits.iter().rev().find(|edit| !edit.ops.is_empty())?;
-        let (place, after) = edit.replacement(file)?;
-        Some(LineDiff::between(file.get(place)?, &after, edit.first_line.max(1)))
+        let (range, after) = edit.replacement(file)?;
+        Some(LineDiff::between(file.get(range)?, &after, edit.first_line.max(1)))
     }
 
     /// The contents of a file after all edits. `None` if an edit has no known place, or if two edits overlap.
@@ -81,14 +81,14 @@ impl StreamingEdits {
             return None;
         }
         let edits = self.edits.iter().filter(|edit| edit.path.as_deref() == Some(path));
-        let mut places = edits.map(|edit| edit.replacement(file)).collect::<Option<Vec<_>>>()?;
-        places.sort_by_key(|(place, _)| place.start);
+        let mut replacements = edits.map(|edit| edit.replacement(file)).collect::<Option<Vec<_>>>()?;
+        replacements.sort_by_key(|(range, _)| range.start);
         let mut at = 0;
         let mut after = String::new();
-        for (place, text) in &places {
-            after.push_str(file.get(at..place.start)?);
+        for (range, text) in &replacements {
+            after.push_str(file.get(at..range.start)?);
             after.push_str(text);
-            at = place.end;
+            at = range.end;
         }
         after.push_str(file.get(at..)?);
         Some(after)

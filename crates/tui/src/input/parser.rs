@@ -248,6 +248,9 @@ fn sequence(parameters: &str, last: u8) -> Option<TerminalEvent> {
                 known: !matches!(setting, "0" | "4"),
             })
         }
+        // The mouse wheel, in terminals that report it although only arrow keys are requested.
+        (b'M', None) if parameters.starts_with("<64;") => Some(TerminalEvent::Input(Input::Key(KeyCode::Up.into()))),
+        (b'M', None) if parameters.starts_with("<65;") => Some(TerminalEvent::Input(Input::Key(KeyCode::Down.into()))),
         (_, Some(_)) => None,
         (_, None) => keyboard::key(parameters, last).map(|key| TerminalEvent::Input(Input::Key(key))),
     }

@@ -50,6 +50,7 @@ fn lines(source: &str, width: usize) -> Vec<String> {
         theme: &theme,
         backend: &Plain,
         keys: &KeyMap::default(),
+        root: std::path::Path::new(""),
     };
     rows(source, width, context)
         .iter()
@@ -96,6 +97,7 @@ fn words_keep_their_styles() {
         theme: &theme,
         backend: &Plain,
         keys: &KeyMap::default(),
+        root: std::path::Path::new(""),
     };
     let found = rows("a **b** `c` *d* [e](https://x.example/e)", 80, context);
     let pieces: Vec<(&str, bool, bool)> = found[0]

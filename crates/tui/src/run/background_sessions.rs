@@ -255,7 +255,7 @@ impl<W: Write> EventLoop<W> {
         drop(commands.send(Command::Close).await);
         drop(commands);
         let drain = async { while events.recv().await.is_some() {} };
-        // What does not stop by then ends with the process.
+        // Sessions that do not stop by then end with the process.
         drop(tokio::time::timeout(CLOSE_TIMEOUT, drain).await);
         self.app.backend.close(id).await;
     }

@@ -79,21 +79,21 @@ fn rows(width: usize, height: usize) -> usize {
 
 /// Width and height of a PNG, JPEG or GIF.
 fn size(data: &[u8]) -> Option<(usize, usize)> {
-    let at = |place: usize| data.get(place).copied().map(usize::from);
-    let big = |place: usize| Some(at(place)? << 8 | at(place + 1)?);
+    let at = |offset: usize| data.get(offset).copied().map(usize::from);
+    let big = |offset: usize| Some(at(offset)? << 8 | at(offset + 1)?);
     let found = if data.starts_with(b"\x89PNG\r\n\x1a\n") {
         (big(16)? << 16 | big(18)?, big(20)? << 16 | big(22)?)
     } else if data.starts_with(b"GIF8") {
         (at(7)? << 8 | at(6)?, at(9)? << 8 | at(8)?)
     } else if data.starts_with(b"\xff\xd8") {
-        let mut place = 2;
+        let mut offset = 2;
         loop {
-            let marker = at(place + 1).filter(|_| at(place) == Some(0xff))?;
+            let marker = at(offset + 1).filter(|_| at(offset) == Some(0xff))?;
             // The frame header contains the size; earlier segments are skipped.
             if matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc) {
-                break (big(place + 7)?, big(place + 5)?);
+                break (big(offset + 7)?, big(offset + 5)?);
             }
-            place += 2 + big(place + 2)?;
+            offset += 2 + big(offset + 2)?;
         }
     } else {
         return None;

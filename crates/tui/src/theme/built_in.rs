@@ -55,19 +55,42 @@ const DARK: ThemePalette = ThemePalette {
 
 const LIGHT: ThemePalette = ThemePalette {
     accent: "blue",
+    // Yellow is invisible on most light backgrounds.
+    warning: "magenta",
     added_word: "bold white on green",
     removed_word: "bold white on red",
     ..DARK
 };
 
+/// Fixed colours for light backgrounds: those of palettes are often too bright on them.
+const LIGHT_TRUE: ThemePalette = ThemePalette {
+    accent: "#0550ae",
+    good: "#116329",
+    warning: "#7d4e00",
+    bad: "#a40e26",
+    second: "#6639ba",
+    ..LIGHT
+};
+
+/// The same for 256 colours.
+const LIGHT_INDEXED: ThemePalette = ThemePalette {
+    accent: "25",
+    good: "22",
+    warning: "94",
+    bad: "124",
+    second: "54",
+    ..LIGHT
+};
+
+/// Readable on dark and light backgrounds.
 const COLOUR_BLIND: ThemePalette = ThemePalette {
-    accent: "#e69f00",
-    good: "#56b4e9",
-    warning: "#f0e442",
+    accent: "#b8770a",
+    good: "#2f86c4",
+    warning: "#9a7d00",
     bad: "#d55e00",
-    second: "#cc79a7",
-    added: "#56b4e9",
-    removed: "#e69f00",
+    second: "#b5628f",
+    added: "#2f86c4",
+    removed: "#b8770a",
     added_word: "bold black on #56b4e9",
     removed_word: "bold black on #e69f00",
     ..DARK
@@ -176,6 +199,15 @@ pub(super) fn find(name: &str) -> Option<Theme> {
     Some(paint(name, palette))
 }
 
+/// The fixed colours of a theme for this number of colours; `None` if it uses those of the palette.
+pub(super) fn fixed(name: &str, depth: ColorDepth) -> Option<Theme> {
+    match (name, depth) {
+        ("light", ColorDepth::True) => Some(paint(name, &LIGHT_TRUE)),
+        ("light", ColorDepth::Indexed) => Some(paint(name, &LIGHT_INDEXED)),
+        (_, ColorDepth::Mono | ColorDepth::Basic | ColorDepth::Indexed | ColorDepth::True) => None,
+    }
+}
+
 /// Tinted backgrounds of changed lines and words: added, removed, added words, removed words.
 type DiffTints = [&'static str; 4];
 
@@ -211,6 +243,11 @@ pub(super) fn diff_tints(name: &str, depth: ColorDepth) -> Option<DiffTints> {
 pub(super) fn tinted_color(theme: &str, color: Color) -> Color {
     let of = |dark: u32, light: u32| Color::from_u32(if theme == "light" { light } else { dark });
     match color {
+        // Its colours are in the middle between black and white, its tints are dark.
+        Color::Rgb(red, green, blue) if theme == "colour-blind" => {
+            let [red, green, blue] = [red, green, blue].map(|channel| channel / 2 + 127);
+            Color::Rgb(red, green, blue)
+        }
         Color::Red => of(0xff_a198, 0x82_071e),
         Color::Green => of(0x7e_e787, 0x11_6329),
         Color::Yellow => of(0xe3_b341, 0x6f_4400),

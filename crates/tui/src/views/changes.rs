@@ -3,16 +3,15 @@
 use super::list::hints;
 use crate::action::{AppAction, KeyResponse};
 use crate::backend::{HunkDecision, ReviewableFile, ReviewableHunk};
+use crate::conversation::render_context;
+use crate::diff::LineDiff;
 use crate::input::Input;
 use crate::keys::{KeyAction, KeyChord, KeyContext};
 use crate::row::{StyledRow, sanitise};
 use crate::view::{ModalView, PendingResult, ViewContext, ViewPlacement, split_operation};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use similar::DiffTag;
-
-/// Larger hunks are not compared word by word.
-const MAX_WORD_DIFF_LINES: usize = 200;
+use std::borrow::Cow;
 
 /// The changes view.
 #[derive(Default)]
@@ -26,20 +25,18 @@ pub(crate) struct ChangesView {
     file: usize,
     hunk: usize,
     top: usize,
-    /// The current text of each file, when it has been read.
+    /// The diffs of each file, when its text has been read.
     texts: Vec<FileText>,
     /// Whether the undo key was pressed once.
     confirms_undo: bool,
 }
 
-/// The text of a file for context lines.
+/// The text of a file, or the diffs of its hunks with context lines.
 enum FileText {
     Pending(PendingResult<String>),
-    Ready(Vec<String>),
+    Ready(Vec<LineDiff>),
 }
 
-/// Context lines before and after a hunk.
-const CONTEXT_LINES: usize = 3;
 /// Maximum files with context lines.
 const MAX_CONTEXT_FILES: usize = 100;
 
@@ -52,12 +49,13 @@ struct DiffRows {
 
 impl ChangesView {
     fn apply_results(&mut self, cx: &ViewContext<'_>) {
-        for text in &mut self.texts {
+        for (text, file) in self.texts.iter_mut().zip(&self.files) {
             if let FileText::Pending(pending) = text
                 && let Some(read) = pending.take()
             {
-                let lines = read.map(|text| text.lines().map(String::from).collect());
-                *text = FileText::Ready(lines.unwrap_or_default());
+                let path = file.path.display().to_string();
+                let diffs = read.map(|now| LineDiff::hunks(&path, &now, &file.hunks, &**cx.backend));
+                *text = FileText::Ready(diffs.unwrap_or_default());
             }
         }
         if !self.loaded && self.loading.is_none() {
@@ -91,22 +89,6 @@ impl ChangesView {
         };
         self.texts = files.iter().enumerate().map(read).collect();
         self.files = files;
-    }
-
-    /// Unchanged lines around a hunk: before and after it.
-    fn context(&self, file: usize, hunk: &ReviewableHunk) -> (&[String], &[String]) {
-        let Some(FileText::Ready(lines)) = self.texts.get(file) else {
-            return (&[], &[]);
-        };
-        let first = hunk.line.saturating_sub(1);
-        let end = first + hunk.after.lines().count();
-        let before = lines
-            .get(first.saturating_sub(CONTEXT_LINES)..first)
-            .unwrap_or_default();
-        let after = lines
-            .get(end..(end + CONTEXT_LINES).min(lines.len()))
-            .unwrap_or_default();
-        (before, after)
     }
 
     /// Accepts all changes.
@@ -216,7 +198,7 @@ impl ChangesView {
         KeyResponse::Handled
     }
 
-    fn rows(&self, cx: &ViewContext<'_>) -> DiffRows {
+    fn rows(&self, width: usize, cx: &ViewContext<'_>) -> DiffRows {
         let theme = cx.theme;
         let mut drawn = DiffRows {
             rows: Vec::new(),
@@ -254,14 +236,16 @@ impl ChangesView {
                         .push(place(file, hunk), theme.hunk)
                         .push(mixed, theme.warn),
                 );
-                let (before, after) = self.context(index, hunk);
-                let unchanged = |line: &String| {
-                    let gutter = if is_chosen { "▌ " } else { "  " };
-                    StyledRow::new(gutter, theme.accent).push(format!("  {}", sanitise(line)), theme.dim)
+                let gutter = if is_chosen { "▌ " } else { "  " };
+                let diff = match self.texts.get(index) {
+                    Some(FileText::Ready(diffs)) => diffs.get(number).map(Cow::Borrowed),
+                    Some(FileText::Pending(_)) | None => None,
                 };
-                drawn.rows.extend(before.iter().map(unchanged));
-                drawn.rows.extend(diff(hunk, is_chosen, cx));
-                drawn.rows.extend(after.iter().map(unchanged));
+                let diff = diff.unwrap_or_else(|| Cow::Owned(LineDiff::between(&hunk.before, &hunk.after, hunk.line)));
+                let rows = diff.rows(width.saturating_sub(2), usize::MAX, render_context(cx));
+                drawn
+                    .rows
+                    .extend(rows.into_iter().map(|row| row.prefix(gutter, theme.accent)));
                 drawn.positions.push((index, number, start, drawn.rows.len()));
             }
         }
@@ -272,7 +256,7 @@ impl ChangesView {
         let DiffRows {
             rows,
             positions: places,
-        } = self.rows(cx);
+        } = self.rows(area.width.into(), cx);
         let height = usize::from(area.height);
         let here = places
             .iter()
@@ -354,57 +338,6 @@ impl ModalView for ChangesView {
             self.loading = Some(cx.start(cx.backend.pending_changes()));
         }
     }
-}
-
-/// Removed and added lines of a hunk, with the changed words highlighted.
-fn diff(hunk: &ReviewableHunk, is_chosen: bool, cx: &ViewContext<'_>) -> Vec<StyledRow> {
-    let theme = cx.theme;
-    let gutter = if is_chosen { "▌ " } else { "  " };
-    let row = |sign: &str, text: &str, style| {
-        let text = sanitise(text.trim_end_matches('\n'));
-        StyledRow::new(gutter, theme.accent).push(sign, style).push(text, style)
-    };
-    let before: Vec<&str> = hunk.before.lines().collect();
-    let after: Vec<&str> = hunk.after.lines().collect();
-    if before.len() != after.len() || before.len() > MAX_WORD_DIFF_LINES {
-        let removed = before.iter().map(|line| row("− ", line, theme.removed));
-        let added = after.iter().map(|line| row("+ ", line, theme.added));
-        return removed.chain(added).collect();
-    }
-    let pairs: Vec<(StyledRow, StyledRow)> = before
-        .iter()
-        .zip(&after)
-        .map(|(old, new)| words(old, new, cx))
-        .collect();
-    let (removed, added): (Vec<StyledRow>, Vec<StyledRow>) = pairs.into_iter().unzip();
-    removed
-        .into_iter()
-        .chain(added)
-        .map(|line| line.prefix(gutter, theme.accent))
-        .collect()
-}
-
-/// A line before and after, with the changed words highlighted.
-fn words(old: &str, new: &str, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
-    let theme = cx.theme;
-    let (old, new) = (sanitise(old), sanitise(new));
-    let mut removed = StyledRow::new("− ", theme.removed);
-    let mut added = StyledRow::new("+ ", theme.added);
-    let (old, new) = (edit::words(&old), edit::words(&new));
-    for op in edit::compare(&old, &new, None) {
-        let (tag, before, after) = op.as_tag_tuple();
-        let (went, came) = match tag {
-            DiffTag::Equal => (theme.removed, theme.added),
-            DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => (theme.removed_words, theme.added_words),
-        };
-        for word in old.get(before).unwrap_or_default() {
-            removed = removed.push(*word, went);
-        }
-        for word in new.get(after).unwrap_or_default() {
-            added = added.push(*word, came);
-        }
-    }
-    (removed, added)
 }
 
 /// The location of a change.

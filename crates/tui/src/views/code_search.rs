@@ -3,8 +3,9 @@
 use super::list::{ListItems, ListResponse, ListSource};
 use crate::action::AppAction;
 use crate::backend::CodeMatch;
+use crate::conversation::render_context;
 use crate::keys::KeyAction;
-use crate::markdown::{RenderContext, code_rows};
+use crate::markdown::code_rows;
 use crate::row::{StyledRow, sanitise};
 use crate::view::{ViewContext, ViewPlacement};
 
@@ -41,11 +42,7 @@ impl ListSource for CodeMatchPicker {
     }
 
     fn detail(&self, found: &CodeMatch, width: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
-        let context = RenderContext {
-            theme: cx.theme,
-            backend: &**cx.backend,
-            keys: cx.keys,
-        };
+        let context = render_context(cx);
         let mut rows = vec![
             StyledRow::new(sanitise(&format!("{}#L{}", found.path, found.lines)), cx.theme.accent),
             StyledRow::new(sanitise(&found.symbol), cx.theme.text).push(format!("  {}", found.reasons), cx.theme.dim),

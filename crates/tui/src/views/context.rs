@@ -260,7 +260,12 @@ fn requests(turns: &[&RequestRecord], cx: &ViewContext<'_>) -> Vec<StyledRow> {
             format::duration(Duration::from_millis(record.total)),
             record.cost.map(format::dollars).unwrap_or_default(),
         );
-        rows.push(StyledRow::new(line, theme.dim).push(format!("  {}", record.outcome), theme.dim));
+        // What most requests end with needs no words.
+        let outcome = match record.outcome.name() {
+            "end" | "tool_use" => String::new(),
+            _ => record.outcome.to_string(),
+        };
+        rows.push(StyledRow::new(line, theme.dim).push(format!("  {}", outcome.replace('_', " ")), theme.warn));
     }
     rows
 }

@@ -64,7 +64,7 @@ fn is_current(effort: Option<Effort>, cx: &ViewContext<'_>) -> bool {
 }
 
 /// What an effort means, as in `hew --help`.
-fn describe(effort: Effort) -> &'static str {
+pub(crate) fn describe(effort: Effort) -> &'static str {
     match effort {
         Effort::None => "no reasoning, if the model supports that",
         Effort::Minimal => "as little as possible",

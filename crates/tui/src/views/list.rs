@@ -112,6 +112,8 @@ pub(crate) enum ListResponse {
     Ask(KeyAction, String, String),
     /// Wait for an operation, then reload the rows.
     Await(PendingResult<String>),
+    /// The same, and perform an action of the app now.
+    AwaitAnd(PendingResult<String>, AppAction),
     /// Reload the rows.
     Reload,
 }
@@ -187,9 +189,12 @@ impl<S: ListSource> ListView<S> {
     fn apply_results(&mut self, cx: &ViewContext<'_>) {
         if !self.loaded && self.loading.is_none() {
             self.load(cx);
+            // The rows were not counted when this frame was laid out.
+            cx.redraw.request();
         }
         if let Some(answer) = self.loading.as_ref().and_then(PendingResult::take) {
             self.loading = None;
+            cx.redraw.request();
             match answer {
                 Ok(entries) => self.set_items(entries, cx),
                 Err(error) => {
@@ -227,6 +232,10 @@ impl<S: ListSource> ListView<S> {
             ListResponse::Await(pending) => {
                 self.operation = Some(pending);
                 KeyResponse::Handled
+            }
+            ListResponse::AwaitAnd(pending, action) => {
+                self.operation = Some(pending);
+                KeyResponse::Action(action)
             }
             ListResponse::Reload => {
                 self.load(cx);
@@ -332,6 +341,7 @@ impl<S: ListSource> ListView<S> {
     }
 
     fn draw_rows(&mut self, area: Rect, buf: &mut Buffer, cx: &ViewContext<'_>) {
+        self.below = 0;
         let theme = cx.theme;
         self.page = usize::from(area.height).max(1);
         let count = self.fuzzy.count();

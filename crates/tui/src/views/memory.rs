@@ -2,39 +2,37 @@
 
 use super::list::{ListItems, ListResponse, ListSource};
 use crate::action::AppAction;
+use crate::backend::RulesFileRow;
+use crate::row::StyledRow;
 use crate::view::ViewContext;
-use std::path::PathBuf;
-
-/// The file that is offered if there is none.
-const DEFAULT_FILE: &str = "AGENTS.md";
 
 /// The rules files.
 pub(crate) struct MemoryPicker;
 
 impl ListSource for MemoryPicker {
-    type Item = String;
+    type Item = RulesFileRow;
 
     fn title(&self) -> String {
         "Memory: rules files that hew always reads".into()
     }
 
-    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<String> {
-        let mut files = cx.state.info.rules.clone();
-        if files.is_empty() {
-            files.push(DEFAULT_FILE.into());
-        }
-        ListItems::Ready(files)
+    fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<RulesFileRow> {
+        ListItems::Pending(cx.start(cx.backend.rules_files()))
     }
 
-    fn name(&self, file: &String) -> String {
-        file.clone()
+    fn name(&self, file: &RulesFileRow) -> String {
+        file.name.clone()
+    }
+
+    fn columns(&self, file: &RulesFileRow, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
+        (StyledRow::new(&*file.description, cx.theme.dim), StyledRow::empty())
     }
 
     fn choose_label(&self) -> &'static str {
         "edit"
     }
 
-    fn choose(&mut self, file: &String, _: &ViewContext<'_>) -> ListResponse {
-        ListResponse::close_and(AppAction::EditFile(PathBuf::from(file)))
+    fn choose(&mut self, file: &RulesFileRow, _: &ViewContext<'_>) -> ListResponse {
+        ListResponse::close_and(AppAction::EditFile(file.path.clone()))
     }
 }

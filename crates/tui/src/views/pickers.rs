@@ -28,7 +28,7 @@ impl ThemePicker {
 
 fn about(choice: &PickerItem, is_current: bool, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
     let about = match &choice.unavailable_reason {
-        Some(obstacle) => StyledRow::new(format!("{} · {obstacle}", choice.description), cx.theme.dim),
+        Some(obstacle) => StyledRow::new(format!("{obstacle} · {}", choice.description), cx.theme.dim),
         None => StyledRow::new(&*choice.description, cx.theme.dim),
     };
     let now = if is_current {
@@ -47,7 +47,7 @@ impl ListSource for ModelPicker {
     type Item = PickerItem;
 
     fn title(&self) -> String {
-        "Models".into()
+        "Models (prices per million tokens)".into()
     }
 
     fn load(&mut self, cx: &ViewContext<'_>) -> ListItems<PickerItem> {

@@ -1,6 +1,7 @@
 //! Settings with their values and sources.
 
 use super::list::{ListItems, ListResponse, ListSource};
+use crate::action::AppAction;
 use crate::backend::SettingRow;
 use crate::keys::KeyAction;
 use crate::row::{StyledRow, wrap};
@@ -57,10 +58,23 @@ impl ListSource for SettingPicker {
     }
 
     fn choose(&mut self, setting: &SettingRow, cx: &ViewContext<'_>) -> ListResponse {
+        // Some settings have a list of their own, which also changes the open session.
+        let list = match setting.key.as_str() {
+            "model" => Some(KeyAction::Models),
+            "tui.theme" => Some(KeyAction::Themes),
+            _ => None,
+        };
+        if let Some(list) = list {
+            return ListResponse::close_and(AppAction::Key(list));
+        }
         // A setting with two values is toggled; others are edited.
         if let [one, two] = setting.choices.as_slice() {
             let next = if setting.value == *one { two } else { one };
-            return ListResponse::Await(cx.start(cx.backend.change_setting(setting.key.clone(), next.clone())));
+            let pending = cx.start(cx.backend.change_setting(setting.key.clone(), next.clone()));
+            return match setting.key.as_str() {
+                "tui.vim" => ListResponse::AwaitAnd(pending, AppAction::SetVim(next == "true")),
+                _ => ListResponse::Await(pending),
+            };
         }
         let value = setting.value.trim_matches('"').to_owned();
         ListResponse::Ask(KeyAction::Choose, format!("{} =", setting.key), value)

@@ -18,8 +18,9 @@ const MAX_FOOTER: usize = 4;
 
 const TRY_AGAIN: &str = "Try again";
 const USE_ANYWAY: &str = "Use anyway";
+const ANOTHER_KEY: &str = "Enter another key";
 /// The choices after a failed test.
-const FAILED_TEST: [&str; 3] = [TRY_AGAIN, USE_ANYWAY, "Choose another provider"];
+const FAILED_TEST: [&str; 4] = [TRY_AGAIN, USE_ANYWAY, ANOTHER_KEY, "Choose another provider"];
 
 /// The setup view.
 #[derive(Default)]
@@ -45,6 +46,8 @@ enum SetupStep {
     /// Choose a provider.
     #[default]
     Provider,
+    /// Enter the address of a provider that has one for each account, and wait until it is stored.
+    Address(ProviderRow, InputField, Option<PendingResult<String>>),
     /// Enter its key, and wait until it is stored.
     Key(ProviderRow, InputField, Option<PendingResult<String>>),
     /// Choose where to store the key, and wait until it is stored.
@@ -59,9 +62,9 @@ enum SetupStep {
     /// Choose a model.
     Model(ProviderRow),
     /// Test the connection.
-    Test(String, PendingResult<String>),
+    Test(ProviderRow, String, PendingResult<String>),
     /// The test result.
-    Tested(String, Result<String, UserError>),
+    Tested(ProviderRow, String, Result<String, UserError>),
 }
 
 enum SignInProgress {
@@ -101,6 +104,20 @@ impl SetupView {
             }
         }
         match &mut self.step {
+            SetupStep::Address(provider, _, saving) => {
+                let Some(answer) = saving.as_ref().and_then(PendingResult::take) else {
+                    return;
+                };
+                *saving = None;
+                match answer {
+                    Ok(_) => {
+                        provider.address_example = None;
+                        let provider = std::mem::take(provider);
+                        self.open_provider(provider, cx);
+                    }
+                    Err(error) => self.message = Some((false, error.with_hint())),
+                }
+            }
             SetupStep::Key(provider, field, keeping) => {
                 let Some(answer) = keeping.as_ref().and_then(PendingResult::take) else {
                     return;
@@ -147,13 +164,13 @@ impl SetupView {
                 Some(Err(error)) => self.sign_in_failed(&error),
                 None => {}
             },
-            SetupStep::Test(model, pending) => {
+            SetupStep::Test(provider, model, pending) => {
                 let Some(answer) = pending.take() else { return };
                 // Save a working model before it is used.
                 if answer.is_ok() {
                     self.saving = Some(cx.start(cx.backend.change_setting("model".into(), model.clone())));
                 }
-                self.step = SetupStep::Tested(std::mem::take(model), answer);
+                self.step = SetupStep::Tested(std::mem::take(provider), std::mem::take(model), answer);
             }
             SetupStep::Provider | SetupStep::Model(_) | SetupStep::Tested(..) => {}
         }
@@ -164,7 +181,12 @@ impl SetupView {
         self.message = Some((false, error.with_hint()));
     }
 
-    fn key_stored(&mut self, provider: ProviderRow, message: String) {
+    fn key_stored(&mut self, mut provider: ProviderRow, message: String) {
+        if provider.access == ProviderAccess::NeedsKey {
+            provider.access = ProviderAccess::Key("entered just now".into());
+        }
+        // The list of providers shows which have a key.
+        self.loaded = false;
         self.go_to(SetupStep::Model(provider));
         self.message = Some((true, message));
     }
@@ -181,11 +203,17 @@ impl SetupView {
         match &self.step {
             SetupStep::Provider => self.providers.iter().map(|provider| provider.title.as_str()).collect(),
             SetupStep::Model(provider) => provider.models.iter().map(|model| model.name.as_str()).collect(),
-            SetupStep::Tested(_, Err(_)) => FAILED_TEST.to_vec(),
-            SetupStep::KeyStorage(_, _, places, _) => places.iter().map(|(_, about)| about.as_str()).collect(),
-            SetupStep::Key(..) | SetupStep::SignIn(..) | SetupStep::Test(..) | SetupStep::Tested(_, Ok(_)) => {
-                Vec::new()
+            SetupStep::Tested(provider, _, Err(_)) => {
+                let mut choices = FAILED_TEST.to_vec();
+                choices.retain(|choice| *choice != ANOTHER_KEY || provider.access.accepts_key());
+                choices
             }
+            SetupStep::KeyStorage(_, _, places, _) => places.iter().map(|(_, about)| about.as_str()).collect(),
+            SetupStep::Address(..)
+            | SetupStep::Key(..)
+            | SetupStep::SignIn(..)
+            | SetupStep::Test(..)
+            | SetupStep::Tested(_, _, Ok(_)) => Vec::new(),
         }
     }
 
@@ -207,14 +235,16 @@ impl SetupView {
                 let Some(provider) = chosen.and_then(|at| self.providers.get(at)).cloned() else {
                     return KeyResponse::Handled;
                 };
-                match &provider.access {
-                    ProviderAccess::Key(_) | ProviderAccess::Local => self.go_to(SetupStep::Model(provider)),
-                    ProviderAccess::NeedsKey => self.go_to(SetupStep::Key(provider, InputField::hidden(), None)),
-                    ProviderAccess::SignIn(_) => {
-                        let starting = SignInProgress::Starting(cx.start(cx.backend.sign_in(provider.name.clone())));
-                        self.go_to(SetupStep::SignIn(provider, starting));
-                    }
-                    ProviderAccess::Absent(why) => self.message = Some((false, why.clone())),
+                match &provider.address_example {
+                    Some(_) => self.go_to(SetupStep::Address(provider, InputField::default(), None)),
+                    None => self.open_provider(provider, cx),
+                }
+            }
+            SetupStep::Address(provider, field, saving) => {
+                let address = field.text().trim().to_owned();
+                if !address.is_empty() && saving.is_none() {
+                    let key = format!("providers.{}.base_url", provider.name);
+                    *saving = Some(cx.start(cx.backend.change_setting(key, address)));
                 }
             }
             SetupStep::Key(provider, field, keeping) => {
@@ -242,44 +272,72 @@ impl SetupView {
                 }
             }
             SetupStep::Model(provider) => {
-                let Some(model) = chosen.and_then(|at| provider.models.get(at)) else {
+                let listed = chosen
+                    .and_then(|at| provider.models.get(at))
+                    .map(|model| model.name.clone());
+                let Some(model) = listed.or_else(|| unlisted_model(provider, self.filter.text())) else {
                     return KeyResponse::Handled;
                 };
-                let model = model.name.clone();
-                self.test(model, cx);
+                let provider = std::mem::take(provider);
+                self.test(provider, model, cx);
             }
             SetupStep::SignIn(..) | SetupStep::Test(..) => {}
-            SetupStep::Tested(_, Ok(_)) if self.saving.is_some() => {}
-            SetupStep::Tested(model, Ok(_)) => {
+            SetupStep::Tested(_, _, Ok(_)) if self.saving.is_some() => {}
+            SetupStep::Tested(_, model, Ok(_)) => {
                 let name = std::mem::take(model);
                 return KeyResponse::close_and(match cx.state.session {
                     Some(_) => AppAction::Send(Command::SetModel { name }),
                     None => AppAction::OpenSession(SessionTarget::New),
                 });
             }
-            SetupStep::Tested(model, Err(_)) => match chosen.and_then(|at| FAILED_TEST.get(at)) {
-                Some(&TRY_AGAIN) => {
-                    let model = std::mem::take(model);
-                    self.test(model, cx);
+            SetupStep::Tested(_, _, Err(_)) => {
+                let choice = chosen.and_then(|at| self.names().get(at).map(|name| (*name).to_owned()));
+                let SetupStep::Tested(provider, model, _) = &mut self.step else {
+                    return KeyResponse::Handled;
+                };
+                match choice.as_deref() {
+                    Some(TRY_AGAIN) => {
+                        let (provider, model) = (std::mem::take(provider), std::mem::take(model));
+                        self.test(provider, model, cx);
+                    }
+                    Some(USE_ANYWAY) => self.use_anyway(cx),
+                    Some(ANOTHER_KEY) => {
+                        let provider = std::mem::take(provider);
+                        self.go_to(SetupStep::Key(provider, InputField::hidden(), None));
+                    }
+                    Some(_) | None => self.go_to(SetupStep::Provider),
                 }
-                Some(&USE_ANYWAY) => self.use_anyway(cx),
-                Some(_) | None => self.go_to(SetupStep::Provider),
-            },
+            }
         }
         KeyResponse::Handled
     }
 
-    fn test(&mut self, model: String, cx: &ViewContext<'_>) {
+    /// Goes to the first step of a provider with a known address.
+    fn open_provider(&mut self, provider: ProviderRow, cx: &ViewContext<'_>) {
+        match &provider.access {
+            ProviderAccess::Key(_) | ProviderAccess::Credentials(_) | ProviderAccess::Local => {
+                self.go_to(SetupStep::Model(provider))
+            }
+            ProviderAccess::NeedsKey => self.go_to(SetupStep::Key(provider, InputField::hidden(), None)),
+            ProviderAccess::SignIn(_) => {
+                let starting = SignInProgress::Starting(cx.start(cx.backend.sign_in(provider.name.clone())));
+                self.go_to(SetupStep::SignIn(provider, starting));
+            }
+            ProviderAccess::Absent(why) => self.message = Some((false, why.clone())),
+        }
+    }
+
+    fn test(&mut self, provider: ProviderRow, model: String, cx: &ViewContext<'_>) {
         let pending = cx.start(cx.backend.test_model(model.clone()));
-        self.go_to(SetupStep::Test(model, pending));
+        self.go_to(SetupStep::Test(provider, model, pending));
     }
 
     /// Saves the model although its test failed.
     fn use_anyway(&mut self, cx: &ViewContext<'_>) {
-        if let SetupStep::Tested(model, Err(_)) = &mut self.step {
-            let model = std::mem::take(model);
+        if let SetupStep::Tested(provider, model, Err(_)) = &mut self.step {
+            let (provider, model) = (std::mem::take(provider), std::mem::take(model));
             self.saving = Some(cx.start(cx.backend.change_setting("model".into(), model.clone())));
-            self.step = SetupStep::Tested(model, Ok("not tested".into()));
+            self.step = SetupStep::Tested(provider, model, Ok("not tested".into()));
         }
     }
 
@@ -295,10 +353,15 @@ impl SetupView {
         let theme = cx.theme;
         let found = self.matching_rows();
         let nothing = match &self.step {
-            SetupStep::Provider if !self.loaded => "looking for keys and local models …",
-            SetupStep::Model(provider) if provider.models.is_empty() => "this provider has no models",
-            _ if found.is_empty() => "no match",
-            _ => "",
+            SetupStep::Provider if !self.loaded && self.providers.is_empty() => {
+                "looking for keys and local models …".to_owned()
+            }
+            SetupStep::Model(provider) if found.is_empty() => match unlisted_model(provider, self.filter.text()) {
+                Some(model) => format!("not in the list; enter uses {model}"),
+                None => "type the name of your model or deployment".to_owned(),
+            },
+            _ if found.is_empty() => "no match".to_owned(),
+            _ => String::new(),
         };
         StyledRow::new(format!("  {nothing}"), theme.dim).draw(area.x, area.y, area.width, buf);
         let window = self.scroll.visible(found.len(), area.height.into());
@@ -315,6 +378,7 @@ impl SetupView {
                 }
                 (SetupStep::Provider, Some(provider)) => match &provider.access {
                     ProviderAccess::Key(place) => (format!("key found: {place}"), theme.good),
+                    ProviderAccess::Credentials(text) => (text.clone(), theme.dim),
                     ProviderAccess::Local => (format!("local, {} models", provider.models.len()), theme.good),
                     ProviderAccess::NeedsKey => ("requires a key".to_owned(), theme.dim),
                     ProviderAccess::SignIn(_) => ("sign in with your subscription".to_owned(), theme.dim),
@@ -336,14 +400,15 @@ impl SetupView {
     fn heading(&self) -> &'static str {
         match &self.step {
             SetupStep::Provider => "Choose a model provider",
+            SetupStep::Address(..) => "Enter the address",
             SetupStep::Key(..) => "Enter the API key",
             SetupStep::SignIn(..) => "Sign in",
             SetupStep::KeyStorage(..) => "Where should the key be stored?",
             SetupStep::Model(_) => "Choose a model (prices per million tokens)",
             SetupStep::Test(..) => "Testing the connection",
             SetupStep::Tested(..) if self.saving.is_some() => "Saving",
-            SetupStep::Tested(_, Ok(_)) => "Ready",
-            SetupStep::Tested(_, Err(_)) => "Connection failed",
+            SetupStep::Tested(_, _, Ok(_)) => "Ready",
+            SetupStep::Tested(_, _, Err(_)) => "Connection failed",
         }
     }
 
@@ -365,7 +430,7 @@ impl SetupView {
                 });
             row.push(more.as_str(), theme.dim).truncate(width.into())
         };
-        let demo = cx.keys.hint(KeyAction::NextPane);
+        let next = cx.keys.hint(KeyAction::NextPane);
         let mut rows = Vec::new();
         if let Some((is_good, text)) = &self.message {
             let style = if *is_good { theme.good } else { theme.bad };
@@ -374,10 +439,13 @@ impl SetupView {
         }
         rows.push(match &self.step {
             SetupStep::Provider if self.open_error.is_some() => {
-                keys(&[("enter", "choose"), (&demo, "demo without a key"), ("esc", "quit")])
+                keys(&[("enter", "choose"), (&next, "demo without a key"), ("esc", "quit")])
             }
             SetupStep::Provider => keys(&[("enter", "choose"), ("esc", "close")]),
-            SetupStep::Tested(_, Ok(_)) => keys(&[("enter", "start")]),
+            SetupStep::Model(provider) if provider.access.accepts_key() => {
+                keys(&[("enter", "continue"), (&next, "enter another key"), ("esc", "back")])
+            }
+            SetupStep::Tested(_, _, Ok(_)) => keys(&[("enter", "start")]),
             SetupStep::SignIn(..) => keys(&[("esc", "back")]),
             _ => keys(&[("enter", "continue"), ("esc", "back")]),
         });
@@ -394,8 +462,13 @@ impl ModalView for SetupView {
         let key = match input {
             Input::Key(event) => KeyChord::from(event),
             Input::Paste(text) => {
-                if let SetupStep::Key(_, field, _) = &mut self.step {
-                    field.paste(&text);
+                match &mut self.step {
+                    SetupStep::Key(_, field, None) | SetupStep::Address(_, field, None) => field.paste(&text),
+                    SetupStep::Provider | SetupStep::Model(_) => {
+                        self.filter.paste(&text);
+                        self.scroll.select(0);
+                    }
+                    _ => {}
                 }
                 return KeyResponse::Handled;
             }
@@ -410,7 +483,7 @@ impl ModalView for SetupView {
             (Some(KeyAction::Close), SetupStep::Provider) => return self.close(),
             (Some(KeyAction::Close), _) => self.go_to(SetupStep::Provider),
             (Some(KeyAction::Suspend | KeyAction::Redraw), _) => return KeyResponse::Ignored,
-            (_, SetupStep::Key(_, field, None)) => {
+            (_, SetupStep::Key(_, field, None) | SetupStep::Address(_, field, None)) => {
                 field.handle_key(key, cx.keys);
             }
             (Some(KeyAction::ListUp), _) => self.scroll.select_next(false, count),
@@ -422,10 +495,14 @@ impl ModalView for SetupView {
             (Some(KeyAction::NextPane), SetupStep::Provider) if self.open_error.is_some() => {
                 return KeyResponse::close_and(AppAction::Demo);
             }
+            (Some(KeyAction::NextPane), SetupStep::Model(provider)) if provider.access.accepts_key() => {
+                let provider = std::mem::take(provider);
+                self.go_to(SetupStep::Key(provider, InputField::hidden(), None));
+            }
             (_, SetupStep::Provider | SetupStep::Model(_)) if self.filter.handle_key(key, cx.keys) => {
                 self.scroll.select(0)
             }
-            (None, SetupStep::Tested(_, Err(_))) if key.types() == Some('u') => self.use_anyway(cx),
+            (None, SetupStep::Tested(_, _, Err(_))) if key.types() == Some('u') => self.use_anyway(cx),
             (Some(_) | None, _) => {}
         }
         KeyResponse::Handled
@@ -457,23 +534,33 @@ impl ModalView for SetupView {
             }
             SetupStep::KeyStorage(..) => self.draw_rows(body, buf, cx),
             SetupStep::Key(provider, field, keeping) => {
-                let head = StyledRow::new(format!("{}: ", provider.title), theme.accent);
-                let left = u16::try_from(head.width()).unwrap_or(0).min(body.width / 2);
-                head.draw(body.x, body.y, left, buf);
                 let hint = if keeping.is_some() { "…" } else { "paste it here" };
-                caret = field.draw(Rect::new(body.x + left, body.y, body.width - left, 1), buf, theme, hint);
-                if !provider.key_page.is_empty() {
-                    StyledRow::new(format!("Get a key at {}", provider.key_page), theme.dim)
-                        .truncate(body.width.into())
-                        .draw(body.x, body.y + 2, body.width, buf);
-                }
+                let place = match &provider.access {
+                    ProviderAccess::Key(place) => format!("hew now uses the key from: {place}"),
+                    _ => String::new(),
+                };
+                let page = match provider.key_page.as_str() {
+                    "" => String::new(),
+                    page => format!("Get a key at {page}"),
+                };
+                caret = draw_field(provider, field, hint, &[&page, &place], body, buf, cx);
+            }
+            SetupStep::Address(provider, field, saving) => {
+                let hint = if saving.is_some() {
+                    "…"
+                } else {
+                    "type or paste it here"
+                };
+                let example = provider.address_example.as_deref().unwrap_or_default();
+                let about = format!("The address of your account, such as {example}");
+                caret = draw_field(provider, field, hint, &[&about], body, buf, cx);
             }
             SetupStep::SignIn(provider, progress) => draw_sign_in(provider, progress, body, buf, cx),
-            SetupStep::Test(model, _) => {
+            SetupStep::Test(_, model, _) => {
                 StyledRow::new(format!("  sending a test request to {model} …"), theme.dim)
                     .draw(body.x, body.y, body.width, buf);
             }
-            SetupStep::Tested(model, answer) => {
+            SetupStep::Tested(_, model, answer) => {
                 let (text, style) = match answer {
                     Ok(text) => (format!("{model}: {text}"), theme.good),
                     Err(error) => (format!("{model}: {}", error.with_hint()), theme.bad),
@@ -500,6 +587,36 @@ impl ModalView for SetupView {
         }
         caret
     }
+}
+
+/// The name of a model that the list does not contain; `None` if nothing was typed.
+fn unlisted_model(provider: &ProviderRow, typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    let id = typed.strip_prefix(&format!("{}/", provider.name)).unwrap_or(typed);
+    (!id.is_empty()).then(|| format!("{}/{id}", provider.name))
+}
+
+/// Draws a text field after the provider's title, with explanations below it.
+fn draw_field(
+    provider: &ProviderRow,
+    field: &mut InputField,
+    hint: &str,
+    about: &[&str],
+    area: Rect,
+    buf: &mut Buffer,
+    cx: &ViewContext<'_>,
+) -> Option<Position> {
+    let head = StyledRow::new(format!("{}: ", provider.title), cx.theme.accent);
+    let left = u16::try_from(head.width()).unwrap_or(0).min(area.width / 2);
+    head.draw(area.x, area.y, left, buf);
+    let rows = about.iter().filter(|text| !text.is_empty());
+    for (text, y) in rows.zip(area.y + 2..area.bottom()) {
+        StyledRow::new(*text, cx.theme.dim)
+            .truncate(area.width.into())
+            .draw(area.x, y, area.width, buf);
+    }
+    let place = Rect::new(area.x + left, area.y, area.width - left, 1);
+    field.draw(place, buf, cx.theme, hint)
 }
 
 /// Draws the code of a sign-in and the terms.

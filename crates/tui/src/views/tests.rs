@@ -359,7 +359,7 @@ async fn setup_asks_for_provider_key_and_model_and_tests_them() {
     let mut view = open_view("setup", &harness);
     let size = (80, 24);
     harness.render(view.as_mut(), size).await;
-    harness.press(view.as_mut(), "down down enter");
+    harness.press(view.as_mut(), "down down down enter");
     harness.press(view.as_mut(), "s k - 1 2");
     let seen = harness.render(view.as_mut(), size).await;
     assert!(seen.contains("OpenAI: •••••"), "{seen}");
@@ -377,6 +377,107 @@ async fn setup_asks_for_provider_key_and_model_and_tests_them() {
         Some(AppAction::Send(Command::SetModel { name })) => assert_eq!(name, "openai/gpt-5.5"),
         _ => panic!("the model was not selected"),
     }
+}
+
+#[tokio::test]
+async fn another_key_can_be_entered_for_a_provider_with_a_key() {
+    let size = (80, 24);
+    for (fails_tests, keys) in [(false, "tab"), (true, "enter down down enter")] {
+        let harness = ViewHarness::new(FakeBackend {
+            fails_tests,
+            ..fake_backend()
+        });
+        let mut view = open_view("setup", &harness);
+        harness.render(view.as_mut(), size).await;
+        harness.press(view.as_mut(), "enter");
+        let seen = harness.render(view.as_mut(), size).await;
+        assert!(seen.contains("tab enter another key"), "{seen}");
+        for key in keys.split(' ') {
+            harness.press(view.as_mut(), key);
+            harness.render(view.as_mut(), size).await;
+            harness.render(view.as_mut(), size).await;
+        }
+        let seen = harness.render(view.as_mut(), size).await;
+        assert!(seen.contains("Anthropic: paste it here"), "{seen}");
+        assert!(seen.contains("hew now uses the key from: ANTHROPIC_API_KEY"), "{seen}");
+        harness.press(view.as_mut(), "n e w enter");
+        let seen = harness.render(view.as_mut(), size).await;
+        assert!(seen.contains("the key of anthropic is stored"), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_with_an_address_for_each_account_asks_for_it_and_for_a_model() {
+    let size = (80, 24);
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("setup", &harness);
+    harness.render(view.as_mut(), size).await;
+    harness.press(view.as_mut(), "a z u r e enter");
+    let seen = harness.render(view.as_mut(), size).await;
+    assert!(seen.contains("such as https://NAME.azure.example"), "{seen}");
+    harness.press(view.as_mut(), "x . e x enter");
+    harness.render(view.as_mut(), size).await;
+    let seen = harness.render(view.as_mut(), size).await;
+    assert!(seen.contains("Enter the API key"), "{seen}");
+    harness.press(view.as_mut(), "k enter");
+    harness.render(view.as_mut(), size).await;
+    let seen = harness.render(view.as_mut(), size).await;
+    assert!(seen.contains("type the name of your model or deployment"), "{seen}");
+    harness.press(view.as_mut(), "m i n e");
+    let seen = harness.render(view.as_mut(), size).await;
+    assert!(seen.contains("not in the list; enter uses azure/mine"), "{seen}");
+    harness.press(view.as_mut(), "enter");
+    harness.render(view.as_mut(), size).await;
+    harness.render(view.as_mut(), size).await;
+    assert_eq!(
+        *harness.fake.operations.lock().unwrap(),
+        [
+            "providers.azure.base_url = x.ex",
+            "the key of azure is stored",
+            "model = azure/mine"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn rules_files_are_listed_with_their_scope() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view: Box<dyn ModalView> = Box::new(super::list::ListView::new(super::memory::MemoryPicker));
+    harness.render(view.as_mut(), (80, 24)).await;
+    let seen = harness.render(view.as_mut(), (80, 24)).await;
+    assert!(
+        seen.contains("› AGENTS.md                this project, new file"),
+        "{seen}"
+    );
+    assert_eq!(view.placement(), crate::view::ViewPlacement::Inline(4));
+    harness.press(view.as_mut(), "down");
+    match after_closing(harness.press(view.as_mut(), "enter")) {
+        Some(AppAction::EditFile(path)) => assert_eq!(path, std::path::Path::new("/home/me/AGENTS.md")),
+        _ => panic!("no file was opened"),
+    }
+}
+
+#[tokio::test]
+async fn settings_of_the_front_end_apply_at_once() {
+    let harness = ViewHarness::new(fake_backend());
+    let mut view = open_view("settings", &harness);
+    for (name, expected) in [("theme", KeyAction::Themes), ("model", KeyAction::Models)] {
+        harness.render(view.as_mut(), (80, 24)).await;
+        let letters: Vec<String> = name.chars().map(String::from).collect();
+        harness.press(view.as_mut(), &letters.join(" "));
+        let chosen = after_closing(harness.press(view.as_mut(), "enter"));
+        assert!(
+            matches!(chosen, Some(AppAction::Key(action)) if action == expected),
+            "{name}"
+        );
+        harness.press(view.as_mut(), "esc");
+    }
+    harness.press(view.as_mut(), "v i m");
+    harness.render(view.as_mut(), (80, 24)).await;
+    assert!(matches!(
+        harness.press(view.as_mut(), "enter"),
+        KeyResponse::Action(AppAction::SetVim(true))
+    ));
 }
 
 #[tokio::test]
@@ -454,7 +555,7 @@ async fn all_changes_are_accepted_and_undo_is_confirmed() {
     let mut view = open_view("changes", &harness);
     harness.render(view.as_mut(), (80, 24)).await;
     let shown = harness.render(view.as_mut(), (80, 24)).await;
-    assert!(shown.contains("▌   unchanged line 11"), "context lines: {shown}");
+    assert!(shown.contains("unchanged line 11"), "context lines: {shown}");
     assert!(matches!(harness.press(view.as_mut(), "u"), KeyResponse::Handled));
     let shown = harness.render(view.as_mut(), (80, 24)).await;
     assert!(

@@ -181,7 +181,12 @@ impl TranscriptView {
                 self.expanded = !self.expanded;
                 self.toggled.clear();
             }
-            (KeyCode::Char('/'), _) => self.search.editing = true,
+            (KeyCode::Char('/'), _) => {
+                self.search = TranscriptSearch {
+                    editing: true,
+                    ..TranscriptSearch::default()
+                }
+            }
             (KeyCode::Char('n'), _) => self.find(cx, true),
             (KeyCode::Char('N'), _) => self.find(cx, false),
             (KeyCode::Char('y'), _) => return self.copy(cx),
@@ -198,6 +203,7 @@ impl TranscriptView {
             }
             KeyCode::Esc => self.search = TranscriptSearch::default(),
             KeyCode::Backspace => drop(self.search.text.pop()),
+            KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => self.search.text.clear(),
             KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => self.search.text.push(c),
             _ => {}
         }
@@ -395,7 +401,7 @@ impl TranscriptView {
             ("{ }", "turns"),
             ("[ ]", "entries"),
             ("enter", "expand"),
-            ("e", "expand all"),
+            ("e", "all"),
             ("/", "search"),
             ("y", "copy"),
             ("q", "close"),

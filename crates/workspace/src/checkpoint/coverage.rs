@@ -1,8 +1,10 @@
 //! What undo cannot restore, determined before a command runs.
 
 use super::endangered::EndangeredPaths;
-use super::ignore_rules::is_generated;
+use super::ignore_rules::{INTERNAL, is_generated};
 use super::scan::{ContentSource, Snapshot, SnapshotNode};
+use crate::open;
+use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +14,7 @@ const MAX_LISTED: usize = 50;
 /// Paths that cannot be restored if a command changes them, relative to the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UncoveredPaths {
-    /// Files that the command is known to change.
+    /// Files that the command is known to change, and version control folders that it is known to delete.
     pub endangered: Vec<PathBuf>,
     /// Ignored files and folders that the command is known to change.
     pub ignored: Vec<PathBuf>,
@@ -22,6 +24,14 @@ pub struct UncoveredPaths {
 }
 
 impl UncoveredPaths {
+    /// Adds the paths of another folder as absolute ones.
+    pub(super) fn extend(&mut self, folder: &Path, other: &UncoveredPaths) {
+        let absolute = |paths: &[PathBuf]| paths.iter().map(|path| folder.join(path)).collect::<Vec<_>>();
+        self.endangered.extend(absolute(&other.endangered));
+        self.ignored.extend(absolute(&other.ignored));
+        self.others.extend(absolute(&other.others));
+    }
+
     /// Whether undo covers everything.
     pub fn is_empty(&self) -> bool {
         self.endangered.is_empty() && self.ignored.is_empty() && self.others.is_empty()
@@ -89,6 +99,11 @@ pub(super) fn uncovered_paths(
             visit(&root.join(path).join(name), node);
         }
     }
+    let deleted = snapshot.folders.keys();
+    let deleted = deleted.filter(|path| endangered.deletes_folder(&root.join(path)));
+    let internal = deleted.flat_map(|path| INTERNAL.iter().map(|name| path.join(name)));
+    let is_folder = |path: &PathBuf| open::kind(&root.join(path)) == Some(FileType::Directory);
+    all.endangered.extend(internal.filter(is_folder));
     all
 }
 

@@ -17,6 +17,8 @@ pub struct EndangeredPaths {
     paths: BTreeSet<PathBuf>,
     /// Folders whose ignored files are deleted too.
     ignored_below: Vec<PathBuf>,
+    /// Whether folders are deleted with everything in them.
+    deletes_folders: bool,
 }
 
 impl EndangeredPaths {
@@ -47,6 +49,11 @@ impl EndangeredPaths {
         self.ignored_below.push(folder);
     }
 
+    /// Marks that folders are deleted with everything in them, including version control.
+    pub fn delete_folders(&mut self) {
+        self.deletes_folders = true;
+    }
+
     /// Whether nothing is known to be endangered.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.ignored_below.is_empty()
@@ -69,6 +76,11 @@ impl EndangeredPaths {
     /// Whether ignored files in this place are deleted.
     pub(super) fn includes_ignored(&self, path: &Path) -> bool {
         self.includes(path) || self.ignored_below.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// Whether this folder is deleted with everything in it.
+    pub(super) fn deletes_folder(&self, path: &Path) -> bool {
+        self.deletes_folders && self.includes(path)
     }
 
     /// Whether all ignored files of a folder are deleted.

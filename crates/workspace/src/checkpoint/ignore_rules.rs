@@ -16,7 +16,7 @@ pub(super) const FILE: &str = ".gitignore";
 /// Files that mark a folder as a cache or as a Python environment.
 const GENERATED_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 /// The folders of version control, which are never read or changed.
-const INTERNAL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+pub(super) const INTERNAL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 /// Folders with downloaded or generated files, excluded even if git does not ignore them.
 const GENERATED: [&str; 2] = ["node_modules", "__pycache__"];
 

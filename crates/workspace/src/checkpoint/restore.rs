@@ -252,10 +252,11 @@ impl RestoreRun<'_> {
     fn make(&mut self, step: &RestoreStep) -> io::Result<()> {
         let Some(to) = &step.to else { return Ok(()) };
         let full_path = self.root.join(&step.path);
-        if full_path.parent().and_then(open::kind) != Some(FileType::Directory) {
-            let why = "a parent folder is missing or is a symbolic link";
-            return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
-        }
+        // A parent may have been deleted since.
+        EntryHandle::create_parents(&full_path).map_err(|error| match is_elsewhere(&error) {
+            true => io::Error::new(io::ErrorKind::NotADirectory, "a parent is not a folder"),
+            false => error,
+        })?;
         let now = open::metadata(&full_path).ok();
         let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         match to.kind {
@@ -346,7 +347,7 @@ impl RestoreRun<'_> {
         }
         for (folder, mode) in std::mem::take(&mut self.opened).into_iter().rev() {
             let handle = EntryHandle::open_parent(&folder);
-            // The folder is ours, or it could not have been made writable; it may be gone meanwhile.
+            // The folder is ours, or it could not have been made writable; it may have been deleted meanwhile.
             handle.and_then(|handle| handle.set_folder_mode(mode)).ok();
         }
     }

@@ -123,8 +123,8 @@ pub(super) struct IgnoredBudget {
 impl IgnoredBudget {
     /// For any command: enough for configuration and small outputs, little enough not to delay a command.
     pub(super) const ANY_COMMAND: Self = IgnoredBudget {
-        files: 1_000,
-        bytes: 32 << 20,
+        files: 5_000,
+        bytes: 64 << 20,
     };
     /// For a command that deletes ignored files.
     pub(super) const DELETION: Self = IgnoredBudget {
@@ -316,7 +316,12 @@ impl Scanner<'_> {
                 false => context.scope,
             };
             let is_tracked = || self.repository.is_some_and(|repository| repository.tracks_below(path));
-            if scope == ScanScope::Ignored && !self.covers_ignored_folder(path, is_generated) && !is_tracked() {
+            // A folder in the place of a covered file is a change.
+            if scope == ScanScope::Ignored
+                && !is_known
+                && !self.covers_ignored_folder(path, is_generated)
+                && !is_tracked()
+            {
                 return SnapshotNode::Ignored;
             }
             enter(scope, false);

@@ -23,6 +23,8 @@ const MAX_MATCH_LINES: usize = 50;
 pub(super) struct FileSearcher<'a> {
     searcher: Searcher,
     matcher: &'a RegexMatcher,
+    /// Matching lines that are left out.
+    exclude: Option<&'a RegexMatcher>,
     max_line: usize,
     wanted: usize,
     stop: &'a StopSignal,
@@ -32,7 +34,7 @@ pub(super) struct FileSearcher<'a> {
 impl<'a> FileSearcher<'a> {
     pub(super) fn new(
         grep: &GrepQuery<'_>,
-        matcher: &'a RegexMatcher,
+        (matcher, exclude): (&'a RegexMatcher, Option<&'a RegexMatcher>),
         stop: &'a StopSignal,
         kept: &'a Mutex<MatchCollector>,
     ) -> Self {
@@ -52,6 +54,7 @@ impl<'a> FileSearcher<'a> {
         Self {
             searcher,
             matcher,
+            exclude,
             max_line: grep.max_line,
             wanted,
             stop,
@@ -68,6 +71,7 @@ impl<'a> FileSearcher<'a> {
         let keep = self.with_kept(|kept| kept.needs(place));
         let mut sink = MatchSink {
             matcher: self.matcher,
+            exclude: self.exclude,
             max_line: self.max_line,
             keep: if keep { self.wanted } else { 0 },
             hits: FileHits::default(),
@@ -122,6 +126,7 @@ impl Read for StoppableFile<'_> {
 /// Collects the matches of one file.
 struct MatchSink<'a> {
     matcher: &'a RegexMatcher,
+    exclude: Option<&'a RegexMatcher>,
     max_line: usize,
     /// The number of matches to collect; the rest is counted.
     keep: usize,
@@ -134,6 +139,10 @@ impl Sink for MatchSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let is_excluded = |exclude: &RegexMatcher| exclude.is_match(found.bytes()).unwrap_or(false);
+        if self.exclude.is_some_and(is_excluded) {
+            return Ok(true);
+        }
         self.seen += 1;
         if self.hits.matches < self.keep {
             self.hits.matches += 1;

@@ -13,6 +13,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::open;
+use crate::walk::IgnoredFiles;
 
 /// Longer ignore files are cut off.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -92,8 +93,11 @@ impl IgnoreFiles {
     }
 
     /// Whether an entry is ignored.
-    pub(super) fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
+    pub(super) fn is_ignored(&self, path: &Path, is_folder: bool, ignored: IgnoredFiles) -> bool {
         let mut found = [None; 4];
+        if ignored == IgnoredFiles::IncludeGit {
+            found[GIT..].fill(Some(false));
+        }
         let mut left_repository = false;
         let mut next = Some(self);
         while let Some(rules) = next {

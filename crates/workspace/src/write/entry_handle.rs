@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek as _, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path};
@@ -215,6 +215,24 @@ impl EntryHandle {
     /// Renames the entry; the target must not exist.
     pub(crate) fn rename(&self, to: &EntryHandle) -> Result<(), Errno> {
         rename_new(self.folder.as_fd(), &self.name, to)
+    }
+
+    /// Another entry of the same folder.
+    pub(crate) fn neighbour(&self, name: OsString) -> io::Result<EntryHandle> {
+        let folder = self.folder.try_clone()?;
+        Ok(EntryHandle { folder, name })
+    }
+
+    /// Gives the user all permissions for the folder of the entry.
+    pub(crate) fn open_up_folder(&self) -> io::Result<()> {
+        let mode =
+            Mode::from_raw_mode(rustix::fs::fstat(&self.folder)?.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
+        // A descriptor for traversal cannot be used directly.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let changed = rustix::fs::chmod(format!("/proc/self/fd/{}", self.folder.as_raw_fd()), mode | Mode::RWXU);
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let changed = rustix::fs::fchmod(&self.folder, mode | Mode::RWXU);
+        Ok(changed?)
     }
 
     /// Removes the file or link.

@@ -127,9 +127,9 @@ impl ChangeListWriter<'_> {
 
     fn hunk(&mut self, hunk: &PendingHunk, above: &[&str], below: &[&str]) -> std::fmt::Result {
         let (added, removed) = hunk.counts();
-        let around = above.len() + below.len();
-        let old = span(hunk.text.first_line_before, above.len(), removed + around);
-        let new = span(hunk.text.first_line, above.len(), added + around);
+        let context_lines = above.len() + below.len();
+        let old = span(hunk.text.first_line_before, above.len(), removed + context_lines);
+        let new = span(hunk.text.first_line, above.len(), added + context_lines);
         let label = self.label(hunk);
         writeln!(self.out, "{} {label}", self.paint.cyan(format!("@@ -{old} +{new} @@")))?;
         let plain: fn(ColorMode, String) -> String = |_, line| line;
@@ -235,7 +235,7 @@ mod tests {
             ("new", None, Some("x\n")),
             ("old", Some("y\nz\n"), None),
         ]);
-        let wanted = "\
+        let expected = "\
 a b modified +4 -3
 --- a/a b\t
 +++ b/a b\t
@@ -274,7 +274,7 @@ old deleted +0 -2
 -y
 -z
 ";
-        assert_eq!(listed(&mut pending, ColorMode::Plain, ListTarget::Other), wanted);
+        assert_eq!(listed(&mut pending, ColorMode::Plain, ListTarget::Other), expected);
         assert_eq!(pending.count().to_string(), "5 changes in 3 files");
     }
 
@@ -307,8 +307,8 @@ old deleted +0 -2
             FileStatus::Modified,
             PendingContent::Unreadable(UnreadableReason::MissingVersion),
         ));
-        let wanted = "a modified binary: 1 byte -> 2 bytes\n#1 id (includes your own edits)\n\n\
+        let expected = "a modified binary: 1 byte -> 2 bytes\n#1 id (includes your own edits)\n\n\
                       b modified cannot be reviewed: an earlier version was not stored\n";
-        assert_eq!(listed(&mut pending, ColorMode::Plain, ListTarget::Other), wanted);
+        assert_eq!(listed(&mut pending, ColorMode::Plain, ListTarget::Other), expected);
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn script(fast: bool) -> Script {
     };
     Script::new().pace(pace).turns([
         Turn::text("I will look at the project and run its tests.")
-            .thinking("First see what is there, and which tests fail.")
+            .thinking("First I look at the files and run the tests.")
             .call("list_directory", json!({"path": "."}))
             .call("terminal", json!({"command": "sh test.sh"})),
         Turn::text("Two checks fail, both in stats.sh. I will read it and the tests.")
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_edit_of_the_story_fits_the_project_exactly_once() {
+    fn each_edit_of_the_demo_matches_the_project_exactly_once() {
         let (_, stats) = FILES.iter().find(|(name, _)| *name == "stats.sh").unwrap();
         for old in [MAX_OLD, COUNT_OLD] {
             assert_eq!(stats.matches(old).count(), 1, "{old}");

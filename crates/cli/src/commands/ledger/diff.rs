@@ -17,21 +17,21 @@ pub(in crate::commands) async fn diff(
     global: &GlobalArgs,
     env: &ProcessEnv,
 ) -> Result<ExitStatus> {
-    // As everywhere: from the first to the second; a single one is compared with the one before it.
+    // Compares the first with the second; a single request is compared with the previous one.
     let (from, to) = match &args.to {
         Some(to) => (args.request.as_deref(), Some(to.as_str())),
         None => (None, args.request.as_deref()),
     };
-    let book = SessionRequests::open(to, global, env).await?;
-    let place = book.chosen();
-    let now = again(&book, place).await?;
+    let session = SessionRequests::open(to, global, env).await?;
+    let index = session.chosen();
+    let now = again(&session, index).await?;
     let (then_name, then) = match from {
         Some(from) => {
             let other = SessionRequests::open(Some(from), global, env).await?;
             (other.name(other.chosen()), again(&other, other.chosen()).await?)
         }
-        None => match place.checked_sub(1).filter(|_| place < book.turns) {
-            Some(before) => (book.name(before), again(&book, before).await?),
+        None => match index.checked_sub(1).filter(|_| index < session.turns) {
+            Some(before) => (session.name(before), again(&session, before).await?),
             None => {
                 return Err(Failure::usage("there is no request before it").hint("name another to compare it with"));
             }
@@ -48,7 +48,7 @@ pub(in crate::commands) async fn diff(
         _ => 0,
     };
     let byte: usize = now[..same].iter().map(|block| block.text.len()).sum::<usize>() + within;
-    let (gone, come) = (&then[same..], &now[same..]);
+    let (removed, added) = (&then[same..], &now[same..]);
     if args.json {
         let list = |blocks: &[PromptPart]| -> Vec<Value> {
             let one = |block: &PromptPart| json!({"name": block.name, "text": block.text});
@@ -56,25 +56,25 @@ pub(in crate::commands) async fn diff(
         };
         let value = json!({
             "from": then_name,
-            "to": book.name(place),
+            "to": session.name(index),
             "same_parts": same,
-            "first_different_byte": (!gone.is_empty()).then_some(byte),
-            "removed": list(gone),
-            "added": list(come),
+            "first_different_byte": (!removed.is_empty()).then_some(byte),
+            "removed": list(removed),
+            "added": list(added),
         });
         output::print_checked(&output::pretty(&value)?)?;
         return Ok(ExitStatus::Done);
     }
-    let mut text = format!("From {then_name} to {}\n", book.name(place));
-    text.push_str(&match gone.is_empty() {
+    let mut text = format!("From {then_name} to {}\n", session.name(index));
+    text.push_str(&match removed.is_empty() {
         true => format!("It extends it: {} the same.\n\n", are(same)),
         false => format!(
             "{} identical; first difference at byte {byte}, in {}.\n\n",
             are(same),
-            gone[0].name
+            removed[0].name
         ),
     });
-    for (sign, blocks) in [('-', gone), ('+', come)] {
+    for (sign, blocks) in [('-', removed), ('+', added)] {
         for block in blocks {
             for line in block.text.lines() {
                 text.push_str(&format!("{sign} {line}\n"));
@@ -99,16 +99,16 @@ fn blocks(request: &Request) -> Vec<PromptPart> {
             text: format!("{}: {}\n{}\n", tool.name, tool.description, tool.input_schema),
         });
     }
-    for (place, section) in request.system.iter().enumerate() {
+    for (index, section) in request.system.iter().enumerate() {
         blocks.push(PromptPart {
-            name: format!("section {} of the system prompt", place + 1),
+            name: format!("section {} of the system prompt", index + 1),
             text: format!("{section}\n"),
         });
     }
-    for (place, message) in request.messages.iter().enumerate() {
+    for (index, message) in request.messages.iter().enumerate() {
         blocks.push(PromptPart {
-            name: format!("message {}", place + 1),
-            text: render::message_text(place, &Arc::clone(message)),
+            name: format!("message {}", index + 1),
+            text: render::message_text(index, &Arc::clone(message)),
         });
     }
     blocks

@@ -19,24 +19,24 @@ pub(in crate::commands) async fn explain(
     global: &GlobalArgs,
     env: &ProcessEnv,
 ) -> Result<ExitStatus> {
-    let book = SessionRequests::open(args.request.as_deref(), global, env).await?;
-    let counted = counted(&book, book.chosen()).await;
+    let session = SessionRequests::open(args.request.as_deref(), global, env).await?;
+    let counted = counted(&session, session.chosen()).await;
     if args.json {
-        let value = match book.chosen {
-            Some(place) => as_json(&book, place, counted.as_ref()),
-            None => (0..book.requests.len())
-                .map(|place| as_json(&book, place, None))
+        let value = match session.chosen {
+            Some(index) => as_json(&session, index, counted.as_ref()),
+            None => (0..session.requests.len())
+                .map(|index| as_json(&session, index, None))
                 .collect(),
         };
         output::print_checked(&output::pretty(&value)?)?;
         return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
-    if book.chosen.is_none() {
-        text.push_str(&overview(&book));
+    if session.chosen.is_none() {
+        text.push_str(&overview(&session));
         text.push('\n');
     }
-    text.push_str(&sections(&book, book.chosen(), counted.as_ref()));
+    text.push_str(&sections(&session, session.chosen(), counted.as_ref()));
     output::print_checked(&sanitise(&text))?;
     Ok(ExitStatus::Done)
 }
@@ -50,11 +50,11 @@ struct TokenizerCounts {
 
 /// Counts the sections of a request with the model's tokenizer, if that is public and the request is stored completely. The
 /// tables are decompressed on demand.
-async fn counted(book: &SessionRequests, place: usize) -> Option<TokenizerCounts> {
-    let record = book.requests.get(place)?;
+async fn counted(session: &SessionRequests, index: usize) -> Option<TokenizerCounts> {
+    let record = session.requests.get(index)?;
     let family = TokenizerFamily::of_id(&record.model);
     let by = family.tokenizer()?;
-    let request = again(book, place).await.ok()?;
+    let request = again(session, index).await.ok()?;
     let exact = ExactTokenizer::load(family)?;
     let sections = prompt::Ledger::exact_counts(&request, &record.model, &exact).into_iter();
     let sections = sections.map(|(name, tokens)| match record.purpose.as_str() {
@@ -68,7 +68,7 @@ async fn counted(book: &SessionRequests, place: usize) -> Option<TokenizerCounts
 }
 
 /// One line for each request.
-fn overview(book: &SessionRequests) -> String {
+fn overview(session: &SessionRequests) -> String {
     let columns = [
         ("REQUEST", ColumnAlign::Right),
         ("PROMPT", ColumnAlign::Right),
@@ -78,9 +78,9 @@ fn overview(book: &SessionRequests) -> String {
         ("PRICE", ColumnAlign::Right),
         ("SINCE THE LAST REQUEST", ColumnAlign::Left),
     ];
-    let row = |(place, record): (usize, &RequestRecord)| {
+    let row = |(index, record): (usize, &RequestRecord)| {
         vec![
-            book.number(place),
+            session.number(index),
             record.usage.prompt_tokens().to_string(),
             record.prompt.as_ref().map(expected).unwrap_or_default(),
             record.usage.cache_read.to_string(),
@@ -92,13 +92,13 @@ fn overview(book: &SessionRequests) -> String {
                 .map_or_else(|| "in flight when hew was killed".into(), since),
         ]
     };
-    let rows: Vec<Vec<String>> = book.requests.iter().enumerate().map(row).collect();
+    let rows: Vec<Vec<String>> = session.requests.iter().enumerate().map(row).collect();
     table::render(&columns, &rows)
 }
 
 /// The sections of one request.
-fn sections(book: &SessionRequests, place: usize, counted: Option<&TokenizerCounts>) -> String {
-    let record = &book.requests[place];
+fn sections(session: &SessionRequests, index: usize, counted: Option<&TokenizerCounts>) -> String {
+    let record = &session.requests[index];
     let prices = prices(record);
     let mut columns = vec![
         ("SECTION", ColumnAlign::Left),
@@ -133,8 +133,8 @@ fn sections(book: &SessionRequests, place: usize, counted: Option<&TokenizerCoun
     let expected = record.prompt.as_ref().map(expected).unwrap_or_default();
     let mut text = format!(
         "Request {} of {}, {}, {}\n\n",
-        book.name(place),
-        book.turns,
+        session.name(index),
+        session.turns,
         record.model,
         rfc3339(record.at)
     );
@@ -169,7 +169,7 @@ fn sections(book: &SessionRequests, place: usize, counted: Option<&TokenizerCoun
     if let Some(counted) = counted {
         let all: u64 = counted.sections.values().sum();
         text.push_str(&format!(
-            "By the model's own tokenizer ({}) its texts have {all} tokens; the rest is what the provider puts around them.\n",
+            "By the model's own tokenizer ({}) its texts have {all} tokens; the rest is added by the provider.\n",
             counted.by
         ));
     }
@@ -214,8 +214,8 @@ fn sentence(prompt: &PromptRecord) -> String {
     }
 }
 
-fn as_json(book: &SessionRequests, place: usize, counted: Option<&TokenizerCounts>) -> Value {
-    let record = &book.requests[place];
+fn as_json(session: &SessionRequests, index: usize, counted: Option<&TokenizerCounts>) -> Value {
+    let record = &session.requests[index];
     let prices = prices(record);
     let price = |at: usize| prices.as_ref().map(|prices| prices[at].usd());
     let sections = record.sections.iter().enumerate().map(|(at, section)| {
@@ -235,7 +235,7 @@ fn as_json(book: &SessionRequests, place: usize, counted: Option<&TokenizerCount
         PromptDifference::CacheExpired { reason: why } => json!({"kind": "lost", "why": why}),
     });
     json!({
-        "request": book.name(place),
+        "request": session.name(index),
         "purpose": record.purpose,
         "id": record.id.to_string(),
         "item": record.item.map(|item| item.to_string()),

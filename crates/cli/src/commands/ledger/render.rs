@@ -1,4 +1,4 @@
-//! A request in a form for people.
+//! Renders a request as readable text.
 
 use crate::output::format::sanitise;
 use model::{Block, Message, Part, Request, Role, ToolOutcome, ToolSpec};

@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// How a request is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum RequestView {
-    /// For people.
+    /// Readable text.
     Text,
-    /// The very body that was sent.
+    /// The exact body that was sent.
     Json,
 }
 
@@ -30,16 +30,16 @@ pub(in crate::commands) async fn show(
     global: &GlobalArgs,
     env: &ProcessEnv,
 ) -> Result<ExitStatus> {
-    let book = SessionRequests::open(Some(named), global, env).await?;
-    let place = book.chosen();
-    let request = again(&book, place).await?;
+    let session = SessionRequests::open(Some(named), global, env).await?;
+    let index = session.chosen();
+    let request = again(&session, index).await?;
     match form {
         RequestView::Text => output::print_checked(&render::text(&request))?,
         RequestView::Json => {
-            let root = host::sessions::existing_root(&book.meta.root)?;
+            let root = host::sessions::existing_root(&session.meta.root)?;
             let loaded = load_for(root, global, env, Vec::new())?;
             let models = ModelRegistry::new(&loaded.config, env);
-            let info = models.find(&book.requests[place].model)?;
+            let info = models.find(&session.requests[index].model)?;
             let settings = models.immediate_settings(&info)?;
             let (body, _) = providers::render_body(&request, &info, &settings);
             output::print_checked(&format!("{}\n", String::from_utf8_lossy(&body)))?;
@@ -48,30 +48,30 @@ pub(in crate::commands) async fn show(
     Ok(ExitStatus::Done)
 }
 
-/// The request again.
-pub(super) async fn again(book: &SessionRequests, place: usize) -> Result<Request> {
-    let lost = || Failure::failed(format!("request {} is not completely recorded", book.name(place)));
-    let record = &book.requests[place];
-    let (references, frame) = prompt::request_layout(&book.requests, record.id).ok_or_else(lost)?;
+/// Rebuilds the request.
+pub(super) async fn again(session: &SessionRequests, index: usize) -> Result<Request> {
+    let lost = || Failure::failed(format!("request {} is not completely recorded", session.name(index)));
+    let record = &session.requests[index];
+    let (references, frame) = prompt::request_layout(&session.requests, record.id).ok_or_else(lost)?;
     let marks = record
         .prompt
         .as_ref()
         .map(|prompt| prompt.breakpoints.clone())
         .unwrap_or_default();
-    let items = items(book, &references).await?;
+    let items = items(session, &references).await?;
     let mut made: HashMap<BlobId, Message> = HashMap::new();
     for references in &references {
         if let MessageRef::Blob(blob) = references {
-            let bytes = book.store.get_blob(blob.clone()).await?.ok_or_else(lost)?;
+            let bytes = session.store.get_blob(blob.clone()).await?.ok_or_else(lost)?;
             made.insert(blob.clone(), serde_json::from_slice(&bytes).map_err(|_| lost())?);
         }
     }
     let messages = prompt::replay_messages(&references, &items, |blob| made.get(blob).cloned()).ok_or_else(lost)?;
-    let bytes = book.store.get_blob(frame).await?.ok_or_else(lost)?;
+    let bytes = session.store.get_blob(frame).await?.ok_or_else(lost)?;
     let frozen: RequestSnapshot = serde_json::from_slice(&bytes).map_err(|_| lost())?;
     let mut texts: HashMap<String, Vec<u8>> = HashMap::new();
     for name in frozen.blob_names() {
-        let bytes = book.store.get_blob(BlobId(name.into())).await?.ok_or_else(lost)?;
+        let bytes = session.store.get_blob(BlobId(name.into())).await?.ok_or_else(lost)?;
         texts.insert(name.to_owned(), bytes.to_vec());
     }
     frozen
@@ -79,8 +79,8 @@ pub(super) async fn again(book: &SessionRequests, place: usize) -> Result<Reques
         .ok_or_else(lost)
 }
 
-/// The items that messages are found in: all lie on the way to the last of them.
-async fn items(book: &SessionRequests, references: &[MessageRef]) -> Result<Vec<Arc<Item>>> {
+/// The items that contain the messages: all are on the path to the last of them.
+async fn items(session: &SessionRequests, references: &[MessageRef]) -> Result<Vec<Arc<Item>>> {
     let newest = references.iter().filter_map(|references| match references {
         MessageRef::Item(id, _) => Some(*id),
         MessageRef::Blob(_) => None,
@@ -88,5 +88,5 @@ async fn items(book: &SessionRequests, references: &[MessageRef]) -> Result<Vec<
     let Some(newest) = newest.max() else {
         return Ok(Vec::new());
     };
-    Ok(book.store.path_to(book.meta.id, newest).await?)
+    Ok(session.store.path_to(session.meta.id, newest).await?)
 }

@@ -62,7 +62,7 @@ pub(super) async fn serve(args: &McpServeArgs, global: &GlobalArgs, env: &Proces
                         warn(&session.close().await);
                     }
                 };
-                // A session that does not end in time has its log.
+                // A session that does not close within the limit can be resumed from its log.
                 drop(tokio::time::timeout(CLOSE_TIMEOUT, close_all).await);
                 result.map_err(|error| Failure::failed(error.to_string()))?;
                 return Ok(ExitStatus::Done);
@@ -71,7 +71,7 @@ pub(super) async fn serve(args: &McpServeArgs, global: &GlobalArgs, env: &Proces
             Some(order) = orders.recv() => {
                 let SessionOrder { mode, resume, reply } = order;
                 let session = open(mode, resume, &mut store, &ended, &root, global, env).await;
-                // A client that is gone needs no session.
+                // The client has disconnected.
                 drop(reply.send(session.map_err(|failure| OpenSessionError(failure.message))));
             }
         }

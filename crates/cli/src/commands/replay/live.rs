@@ -78,7 +78,7 @@ pub(super) async fn answer(
     Ok(exit)
 }
 
-/// Where the model answers again.
+/// The position from which the model answers again.
 struct LiveStart {
     /// The number of items before it.
     kept: usize,
@@ -86,38 +86,38 @@ struct LiveStart {
 }
 
 fn start(items: &[Arc<Item>], from: Option<ItemId>) -> Result<LiveStart> {
-    let place = match from {
+    let index = match from {
         Some(from) => items.iter().position(|item| item.id == from),
         None => items.iter().position(|item| matches!(item.body, Body::Prompt { .. })),
     };
-    let place = place.ok_or_else(|| Failure::usage("the conversation does not contain this item"))?;
-    Ok(match &items[place].body {
+    let index = index.ok_or_else(|| Failure::usage("the conversation does not contain this item"))?;
+    Ok(match &items[index].body {
         Body::Prompt { message } => LiveStart {
-            kept: place,
+            kept: index,
             command: Command::Prompt {
                 message: written(message),
                 delivery: Delivery::Queue,
             },
         },
         Body::Reply { .. } => LiveStart {
-            kept: place,
+            kept: index,
             command: Command::Continue,
         },
         _ => {
             // The results of a reply belong together.
-            let results = items[place..].iter();
+            let results = items[index..].iter();
             let count = results
                 .take_while(|item| !matches!(item.body, Body::Reply { .. } | Body::Prompt { .. }))
                 .count();
             LiveStart {
-                kept: place + count,
+                kept: index + count,
                 command: Command::Continue,
             }
         }
     })
 }
 
-/// The parts of a prompt that the user wrote: hew adds the others again.
+/// The parts of a prompt that the user wrote; hew generates the others again.
 fn written(message: &Message) -> Message {
     let is_own = |part: &&Part| match part {
         Part::Text { origin, .. } => *origin == PartOrigin::Author,

@@ -24,7 +24,7 @@ pub(super) struct ToolRun {
     /// The first line that differs, or why it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-    /// Files that the call left in another state than it did then.
+    /// Files with another content than after the recorded call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<PathBuf>,
 }

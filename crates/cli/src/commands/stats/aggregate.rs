@@ -12,7 +12,7 @@ use session::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::Measurements;
 
-/// What is counted.
+/// The counted values.
 pub(super) struct StatsData {
     pub(super) sessions: HashMap<SessionId, SessionMeta>,
     pub(super) requests: Vec<(SessionId, RequestRecord)>,

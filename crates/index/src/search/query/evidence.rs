@@ -1,14 +1,15 @@
-//! What the index knows about a query: scores of chunks and files, and the features of candidate files.
+//! The evidence of the index for a query: scores of chunks and files, and the features of candidate files.
 
 use std::collections::HashMap;
 
 use super::candidates::{ChunkRanks, reciprocal, top};
-use super::parsed::ParsedQuery;
+use super::memory::QueryMemory;
+use super::parsed::{ParsedQuery, TermMarks};
 use super::{ChunkHit, FileHit, MatchReason, QueryScope};
 use crate::SymbolKind;
 use crate::search::codec::{FAR, ProductTable};
-use crate::search::document::{WordMemory, file_stem, name_terms, path_prefix};
-use crate::search::embedding::Embedding;
+use crate::search::document::{file_stem, name_terms};
+use crate::search::embedding::RowProducts;
 use crate::search::features::{FEATURE_COUNT, Feature, FeatureValues, set};
 use crate::search::file_class::FileClass;
 use crate::search::search_index::{IndexPart, SearchIndex};
@@ -28,6 +29,7 @@ const MAX_FILE_CHUNKS: usize = 400;
 pub(super) struct Evidence<'i> {
     index: &'i SearchIndex,
     query: &'i ParsedQuery,
+    marks: TermMarks,
     products: Option<&'i ProductTable>,
     /// The rarity of each term of the query among chunks.
     rarity: Vec<f32>,
@@ -63,6 +65,7 @@ impl<'i> Evidence<'i> {
         let mut evidence = Self {
             index,
             query,
+            marks: query.marks(),
             products,
             rarity: Vec::new(),
             bm25: vec![0.0; index.chunk_total],
@@ -84,11 +87,15 @@ impl<'i> Evidence<'i> {
 
     /// Which files are current and in the scope, per segment; `None` if all are.
     fn allowed(&mut self, scope: &QueryScope<'_>) -> Vec<Option<Vec<bool>>> {
-        let path = scope.path.trim_end_matches('/');
-        let is_everything = path.is_empty() && scope.extensions.is_empty() && scope.kind.is_none();
+        let is_root = |path: &&str| path.is_empty();
+        let is_everywhere = scope.paths.is_empty() || scope.paths.iter().any(is_root);
+        let is_everything = is_everywhere && scope.extensions.is_empty() && scope.kind.is_none();
         let inside = |file: &str| {
-            let in_folder =
-                path.is_empty() || file == path || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+            let is_below = |folder: &&str| {
+                let rest = file.strip_prefix(folder.trim_end_matches('/'));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let in_folder = is_everywhere || scope.paths.iter().any(is_below);
             let extension = file
                 .rsplit('/')
                 .next()
@@ -198,7 +205,8 @@ impl<'i> Evidence<'i> {
                 }
             }
         }
-        let bound = match self.index.chunk_total > MAX_COMPARED {
+        // Replaced chunks do not count, so that an updated index answers like a new one.
+        let bound = match self.index.live_chunks > MAX_COMPARED {
             true => distance_bound(&distances),
             false => FAR - 1,
         };
@@ -261,8 +269,8 @@ impl<'i> Evidence<'i> {
     pub(super) fn file(
         &self,
         (nth, file): (usize, usize),
-        vector: Option<&Embedding>,
-        words: &mut WordMemory,
+        rows: Option<&mut RowProducts<'_>>,
+        memory: &mut QueryMemory,
     ) -> FileEvidence {
         let part = &self.index.parts[nth];
         let record = part.segment.file(file);
@@ -351,7 +359,8 @@ impl<'i> Evidence<'i> {
             Feature::HeadCoverage,
             local.clone().next().map_or(0.0, |chunk| weight(found(chunk))),
         );
-        put(Feature::StemReferences, (1.0 + self.references(name) as f32).ln());
+        let references = memory.references(name, || self.references(name));
+        put(Feature::StemReferences, (1.0 + references as f32).ln());
         put(Feature::Definitions, (1.0 + names.count as f32).ln());
         let identifiers = self
             .query
@@ -368,21 +377,16 @@ impl<'i> Evidence<'i> {
         };
         put(Feature::TopChunks, among(&self.bm25_ranks));
         put(Feature::TopSimilarChunks, among(&self.similarity_ranks));
-        if let Some(vector) = vector {
+        if let Some(rows) = rows {
             let (signs, magnitudes) = part.segment.summary(file);
             put(
                 Feature::SummarySimilarity,
                 self.products
                     .map_or(0.0, |products| products.product(signs, magnitudes)),
             );
-            put(
-                Feature::PathSimilarity,
-                vector.similarity(&words.embed(&path_prefix(&path))),
-            );
-            put(
-                Feature::StemSimilarity,
-                vector.similarity(&words.embed(file_stem(&path))),
-            );
+            let vectors = memory.path_vectors(record.path_hash, &path);
+            put(Feature::PathSimilarity, vectors.path.similarity(rows));
+            put(Feature::StemSimilarity, vectors.stem.similarity(rows));
         }
         for (feature, class) in [
             (Feature::Test, FileClass::TEST),
@@ -469,6 +473,9 @@ impl<'i> Evidence<'i> {
                 let (mut bits, mut matched, mut count) = (0_u32, 0_usize, 0_usize);
                 for part in parts {
                     count += 1;
+                    if !self.marks.contains(part) {
+                        continue;
+                    }
                     if let Some(nth) = terms.iter().position(|term| term.term as u16 == part) {
                         bits |= 1 << (nth & 31);
                         matched += 1;
@@ -476,7 +483,12 @@ impl<'i> Evidence<'i> {
                 }
                 // Types come first among the kinds; an implementation defines no name.
                 let is_type = name.kind <= SymbolKind::Type as u8 && name.kind != SymbolKind::Impl as u8;
-                for (nth, term) in terms.iter().enumerate().filter(|(_, term)| term.names(name)) {
+                let named = if self.marks.contains(name.name as u16) {
+                    &terms[..]
+                } else {
+                    &[]
+                };
+                for (nth, term) in named.iter().enumerate().filter(|(_, term)| term.names(name)) {
                     let bit = 1 << (nth & 31);
                     bits |= bit;
                     defined |= term.is_identifier;

@@ -49,7 +49,27 @@ impl QueryTerm {
     }
 }
 
+/// The low 16 bits of terms, as a set.
+pub(crate) struct TermMarks(Vec<u64>);
+
+impl TermMarks {
+    pub(crate) fn contains(&self, bits: u16) -> bool {
+        let word = self.0.get(usize::from(bits >> 6)).copied().unwrap_or(0);
+        word & 1 << (bits & 63) != 0
+    }
+}
+
 impl ParsedQuery {
+    /// The marks of its terms.
+    pub(crate) fn marks(&self) -> TermMarks {
+        let mut marks = vec![0; 1 << 10];
+        for term in &self.terms {
+            let bits = term.term as u16;
+            marks[usize::from(bits >> 6)] |= 1_u64 << (bits & 63);
+        }
+        TermMarks(marks)
+    }
+
     pub(crate) fn parse(text: &str) -> Self {
         let all = Self::with(text, true);
         match all.terms.is_empty() {

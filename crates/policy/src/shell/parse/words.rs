@@ -88,7 +88,8 @@ impl ScriptWalker {
                 self.unclear(UnclearReason::Unparsed);
             }
             _ if !node.is_named() => {
-                if hides_expansion(text, src.get(node.end_byte()..).unwrap_or_default()) {
+                // The grammar treats empty backticks as text.
+                if text.contains('`') || hides_expansion(text, src.get(node.end_byte()..).unwrap_or_default()) {
                     self.unclear(UnclearReason::Unparsed);
                 }
                 word.push_bare(text);

@@ -54,7 +54,6 @@ pub(super) const WRAPPERS: &[WrapperSpec] = &[
     wrapper("caffeinate", &["-d", "-i", "-m", "-s", "-u"], &["-t", "-w"], 0, true),
     wrapper("chrt", &["-b", "-f", "-i", "-o", "-r"], &[], 1, true),
     wrapper("taskset", &["-c", "--cpu-list"], &[], 1, true),
-    wrapper("setarch", &["-R", "-v"], &[], 1, true),
     wrapper("xvfb-run", &["-a", "--auto-servernum"], &["-n", "-s", "--server-args"], 0, true),
     wrapper("sudo", &["-A", "-b", "-E", "-H", "-i", "-k", "-n", "-P", "-s", "-S", "--preserve-env", "--login",
         "--shell"], &["-C", "-D", "-g", "-h", "-p", "-R", "-r", "-t", "-T", "-U", "-u", "--user", "--group",

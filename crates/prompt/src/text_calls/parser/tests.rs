@@ -55,7 +55,7 @@ fn read(text: &str) -> Message {
 
 /// Summarises the parts: text as it is, `name(input)` for a call.
 fn emitted(message: &Message) -> Vec<String> {
-    let tell = |part: &Part| match part {
+    let describe = |part: &Part| match part {
         Part::Text { text, .. } => text.clone(),
         Part::Thinking { text, .. } => format!("({text})"),
         Part::ToolCall {
@@ -66,15 +66,15 @@ fn emitted(message: &Message) -> Vec<String> {
         Part::ToolCall { name, input, .. } => format!("{name}({input})"),
         Part::ToolResult { .. } | Part::Media(_) => "?".into(),
     };
-    message.parts.iter().map(tell).collect()
+    message.parts.iter().map(describe).collect()
 }
 
 fn check(text: &str, expected: &[&str]) {
     let message = read(text);
     assert_eq!(emitted(&message), expected, "{text}");
-    for (place, _) in text.char_indices() {
-        let (split, _) = read_pieces([&text[..place], &text[place..]], Stop::End);
-        assert_eq!(split, message, "split at {place} of {text}");
+    for (position, _) in text.char_indices() {
+        let (split, _) = read_pieces([&text[..position], &text[position..]], Stop::End);
+        assert_eq!(split, message, "split at {position} of {text}");
     }
     let letters: Vec<String> = text.chars().map(String::from).collect();
     let (single, _) = read_pieces(letters.iter().map(String::as_str), Stop::End);
@@ -235,7 +235,7 @@ fn invoke_tags_are_parsed() {
 }
 
 #[test]
-fn entities_are_decoded_where_the_model_encoded_everything() {
+fn entities_are_decoded_if_the_whole_value_is_encoded() {
     for (text, expected) in [
         (
             "<terminal><command>cd a &amp;&amp; ls &gt; out</command></terminal>",
@@ -413,9 +413,12 @@ fn unknown_parameters_may_follow_each_other() {
 fn a_truncated_call_is_reported_and_not_run() {
     let text = "<write_file><path>a</path><content>half of";
     for stop in [Stop::MaxTokens, Stop::End] {
-        let (message, told_stop) = read_pieces([text], stop.clone());
+        let (message, reported_stop) = read_pieces([text], stop.clone());
         assert_eq!(emitted(&message), ["write_file cut off"]);
-        assert_eq!(told_stop, Some(if stop == Stop::End { Stop::ToolUse } else { stop }));
+        assert_eq!(
+            reported_stop,
+            Some(if stop == Stop::End { Stop::ToolUse } else { stop })
+        );
         assert_eq!(with_text_calls(Arc::new(message)).parts, [Part::text(text)]);
     }
     // At the limit it is unknown whether more parameters would have followed.
@@ -565,16 +568,16 @@ proptest! {
     ) {
         let text = fragments.concat();
         let whole = read(&text);
-        let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).filter(|at| text.is_char_boundary(*at)).collect();
-        places.extend([0, text.len()]);
-        places.sort_unstable();
-        let pieces = places.windows(2).map(|pair| &text[pair[0]..pair[1]]);
+        let mut positions: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).filter(|at| text.is_char_boundary(*at)).collect();
+        positions.extend([0, text.len()]);
+        positions.sort_unstable();
+        let pieces = positions.windows(2).map(|pair| &text[pair[0]..pair[1]]);
         prop_assert_eq!(&read_pieces(pieces, Stop::End).0, &whole);
         let letters: Vec<String> = text.chars().map(String::from).collect();
         prop_assert_eq!(&read_pieces(letters.iter().map(String::as_str), Stop::End).0, &whole);
     }
 
-    /// Content decides neither where it ends nor about other parameters.
+    /// The content of a value affects neither its end nor other parameters.
     #[test]
     fn a_call_with_any_content_is_the_same_or_refused(
         pieces in prop::collection::vec(prop::sample::select(vec![

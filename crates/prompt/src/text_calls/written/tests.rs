@@ -51,6 +51,18 @@ fn a_call_is_found_in_every_form_that_models_write() {
         r#"{"name": "read_file", "parameters": {"path": "a.txt"}}"#.to_owned(),
         r#"{"name": "read_file", "arguments": "{\"path\": \"a.txt\"}"}"#.to_owned(),
         r#"{"tool": "read_file", "input": {"path": "a.txt"}}"#.to_owned(),
+        r#"{"tool_name": "read_file", "tool_input": {"path": "a.txt"}}"#.to_owned(),
+        r#"<|python_tag|>read_file.call(path="a.txt")"#.to_owned(),
+        "<start_function_call>call:read_file{path:<escape>a.txt<escape>}<end_function_call>".to_owned(),
+        r#"<function_calls>read_file(path="a.txt")</function_calls>"#.to_owned(),
+        "<function_calls>\nread_file(path=\"a.txt\")\n</function_calls>".to_owned(),
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"read_file\"><steptml:parameter \
+         name=\"path\">a.txt</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"
+            .to_owned(),
+        "<|tool_call_start|>[read_file(path='a.txt')]<|tool_call_end|>".to_owned(),
+        r#"<tool name="read_file"><path>a.txt</path></tool>"#.to_owned(),
+        r#"<tool_call name="read_file">{"path": "a.txt"}</tool_call>"#.to_owned(),
+        r#"<read_file path="a.txt" />"#.to_owned(),
         r#"{"function": {"name": "read_file", "arguments": {"path": "a.txt"}}}"#.to_owned(),
         r#"{"type": "function", "function": {"name": "read_file", "arguments": {"path": "a.txt"}}}"#.to_owned(),
         r#"{"tool_calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}"#.to_owned(),

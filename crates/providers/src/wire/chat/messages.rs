@@ -1,7 +1,7 @@
 //! Writes the messages: the system prompt, merged turns, cache breakpoints and the order that strict servers require.
 
 use super::message_form::{ChatMessageForm, UserContent, render};
-use crate::presets::{Quirks, SchemaStyle};
+use crate::presets::{Quirks, SchemaStyle, SystemRole};
 use crate::prompt_size::{block_size, joined_len, text_part_len};
 use crate::settings::ProviderSettings;
 use crate::wire::BodyWriter;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}";
 
-/// The message between a tool result and a user message, for servers that require one.
+/// The message between a tool result or the system prompt and a user message, for servers that require one.
 const BRIDGE: &str = "{\"role\":\"assistant\",\"content\":\"Understood.\"}";
 
 /// Writes all messages, comma-separated.
@@ -64,11 +64,11 @@ fn write_turns(pieces: &mut BodyWriter, turns: Vec<ChatTurn>) {
     }
 }
 
-/// Writes the system prompt as one message and returns whether there is one.
+/// Writes the system prompt and returns whether there is one.
 fn write_system(pieces: &mut BodyWriter, request: &Request, quirks: &Quirks, marks: bool) -> bool {
     let mut sections: Vec<(&str, bool)> = Vec::new();
-    for (place, section) in request.system.iter().enumerate() {
-        let marked = marks && request.breakpoints.contains(&Breakpoint::System(place));
+    for (index, section) in request.system.iter().enumerate() {
+        let marked = marks && request.breakpoints.contains(&Breakpoint::System(index));
         sections.push((section, marked));
     }
     let schema = request
@@ -85,7 +85,10 @@ fn write_system(pieces: &mut BodyWriter, request: &Request, quirks: &Quirks, mar
     if sections.is_empty() {
         return false;
     }
-    pieces.push_raw("{\"role\":\"system\",\"content\":");
+    pieces.push_raw(match quirks.system_role {
+        SystemRole::System => "{\"role\":\"system\",\"content\":",
+        SystemRole::User => "{\"role\":\"user\",\"content\":",
+    });
     if sections.iter().any(|(_, marked)| *marked) {
         let part = |(text, marked): &(&str, bool)| match marked {
             true => json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}),
@@ -97,6 +100,10 @@ fn write_system(pieces: &mut BodyWriter, request: &Request, quirks: &Quirks, mar
         pieces.push_json(&texts.join("\n\n"));
     }
     pieces.push_raw("}");
+    if quirks.system_role == SystemRole::User {
+        pieces.push_raw(",");
+        pieces.push_raw(BRIDGE);
+    }
     true
 }
 
@@ -120,9 +127,9 @@ enum CacheMark {
 fn turns(span: &MessageSpan<'_>, quirks: &Quirks, marks: &[Breakpoint]) -> Vec<ChatTurn> {
     let mut turns: Vec<ChatTurn> = Vec::new();
     let mut after_tool = false;
-    for (place, message, packed) in span.non_empty() {
+    for (index, message, packed) in span.non_empty() {
         let form = ChatMessageForm::unpack(packed);
-        let mark = marks.contains(&Breakpoint::Message(place));
+        let mark = marks.contains(&Breakpoint::Message(index));
         let marked = if mark { CacheMark::Yes } else { CacheMark::No };
         let user = match &form.user {
             UserContent::Text(user) | UserContent::Parts(user) => !user.is_empty(),
@@ -158,8 +165,8 @@ fn write_user(pieces: &mut BodyWriter, run: Vec<(UserContent, CacheMark)>) {
     pieces.push_raw("{\"role\":\"user\",\"content\":");
     if run.iter().all(plain) {
         pieces.push_raw("\"");
-        for (place, (user, _)) in run.into_iter().enumerate() {
-            if place > 0 {
+        for (index, (user, _)) in run.into_iter().enumerate() {
+            if index > 0 {
                 pieces.push_raw("\\n\\n");
             }
             match user {
@@ -170,8 +177,8 @@ fn write_user(pieces: &mut BodyWriter, run: Vec<(UserContent, CacheMark)>) {
         return;
     }
     pieces.push_raw("[");
-    for (place, (user, marked)) in run.into_iter().enumerate() {
-        if place > 0 {
+    for (index, (user, marked)) in run.into_iter().enumerate() {
+        if index > 0 {
             pieces.push_raw(",");
         }
         match (user, marked) {

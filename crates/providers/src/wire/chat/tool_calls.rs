@@ -50,8 +50,8 @@ impl ToolCallAssembler {
 
     /// Adds one delta.
     pub(super) fn push(&mut self, delta: ToolCallDelta, out: &mut Vec<Chunk>) {
-        let place = match self.find_call(&delta) {
-            Some(place) => place,
+        let position = match self.find_call(&delta) {
+            Some(position) => position,
             None => {
                 self.end_complete_calls(out);
                 self.list.push(PendingToolCall {
@@ -67,7 +67,7 @@ impl ToolCallAssembler {
             }
         };
         let taken: Vec<CallId> = self.list.iter().filter_map(|call| call.id.clone()).collect();
-        let call = &mut self.list[place];
+        let call = &mut self.list[position];
         if call.wire_id.is_empty() {
             call.wire_id = delta.id.unwrap_or_default();
         }
@@ -116,13 +116,15 @@ impl ToolCallAssembler {
         let by_index = index.and_then(|index| self.list.iter().rposition(|call| call.index == Some(index)));
         let by_id = id.and_then(|id| self.list.iter().rposition(|call| call.wire_id == id));
         let last = self.list.len().checked_sub(1);
-        let place = match (id, index) {
+        let position = match (id, index) {
             (Some(id), Some(_)) => match by_index {
-                Some(place) if self.list[place].wire_id == id || self.list[place].wire_id.is_empty() => Some(place),
+                Some(position) if self.list[position].wire_id == id || self.list[position].wire_id.is_empty() => {
+                    Some(position)
+                }
                 // Several calls share an index: the id decides. Without a name, only the id changed.
-                Some(place) => match by_id.filter(|own| self.list[*own].index == index) {
+                Some(position) => match by_id.filter(|own| self.list[*own].index == index) {
                     Some(own) => Some(own),
-                    None => (!named).then_some(place),
+                    None => (!named).then_some(position),
                 },
                 None => by_id.filter(|_| !named),
             },
@@ -130,12 +132,12 @@ impl ToolCallAssembler {
             (None, Some(_)) => by_index.or(last.filter(|_| !named)),
             (None, None) => last,
         };
-        place.filter(|place| !self.starts_new_call(*place, delta))
+        position.filter(|position| !self.starts_new_call(*position, delta))
     }
 
     /// Whether a delta for an existing call starts a new one.
-    fn starts_new_call(&self, place: usize, delta: &ToolCallDelta) -> bool {
-        let call = &self.list[place];
+    fn starts_new_call(&self, position: usize, delta: &ToolCallDelta) -> bool {
+        let call = &self.list[position];
         let Some(name) = delta.name() else { return false };
         if call.name.is_empty() {
             return false;

@@ -53,7 +53,7 @@ fn a_request_has_the_documented_fields() {
             Arc::new(Message::user("Hi")),
             Arc::new(call),
             Arc::new(result),
-            Arc::new(Message::user("Go on")),
+            Arc::new(Message::user("Continue")),
         ]
         .into(),
         max_output: Some(100),
@@ -74,7 +74,7 @@ fn a_request_has_the_documented_fields() {
                 {"role": "assistant", "content": [{"text": "I look."}, {"toolUse": {"toolUseId": "c_1", "name": "read_file", "input": {"path": "a"}}}]},
                 {"role": "user", "content": [
                     {"toolResult": {"toolUseId": "c_1", "content": [{"text": "(no output)"}], "status": "error"}},
-                    {"text": "Go on"},
+                    {"text": "Continue"},
                 ]},
             ],
         })

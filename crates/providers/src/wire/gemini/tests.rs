@@ -113,7 +113,7 @@ fn every_signature_is_sent_back_on_its_own_part() {
             role: Role::User,
             parts: results.collect(),
         },
-        Message::user("go on"),
+        Message::user("continue"),
     ]);
     let value = sent(&request, "gemini-3-pro-preview", &settings());
     let expected = json!([
@@ -127,7 +127,7 @@ fn every_signature_is_sent_back_on_its_own_part() {
         {"role": "user", "parts": [
             {"functionResponse": {"name": "read", "response": {"output": "result 0"}, "id": "v1"}},
             {"functionResponse": {"name": "read", "response": {"error": "result 1"}, "id": ids[1]}},
-            {"text": "go on"},
+            {"text": "continue"},
         ]},
     ]);
     assert_eq!(value["contents"], expected);
@@ -135,7 +135,7 @@ fn every_signature_is_sent_back_on_its_own_part() {
     assert_eq!(
         value["contents"][1]["parts"][1]["functionCall"],
         json!({"name": "read", "args": {"p": "a"}}),
-        "Vertex knows no ids"
+        "Vertex does not accept ids"
     );
 }
 
@@ -221,7 +221,7 @@ fn a_request_contains_all_fields_once() {
             },
             ToolSpec {
                 name: "now".into(),
-                description: "Tells the time.".into(),
+                description: "Returns the time.".into(),
                 input_schema: json!({"type": "object", "properties": {}}),
             },
         ]),
@@ -251,7 +251,7 @@ fn a_request_contains_all_fields_once() {
         "tools": [{"functionDeclarations": [
             {"name": "read", "description": "Reads a file.",
                 "parametersJsonSchema": {"type": "object", "properties": {"p": {"type": "string"}}}},
-            {"name": "now", "description": "Tells the time."},
+            {"name": "now", "description": "Returns the time."},
         ]}],
         "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
     });

@@ -201,11 +201,11 @@ impl ResponsesDecoder {
     }
 
     fn input(&mut self, frame: ResponsesEvent<'_>, out: &mut Vec<Chunk>) {
-        let place = ItemPosition {
+        let position = ItemPosition {
             item: frame.item_id.as_deref().unwrap_or_default().to_string(),
             index: frame.output_index,
         };
-        let found = self.find(&place).or(self.calls.len().checked_sub(1));
+        let found = self.find(&position).or(self.calls.len().checked_sub(1));
         let Some(call) = found.and_then(|found| self.calls.get_mut(found)) else {
             return;
         };
@@ -220,11 +220,11 @@ impl ResponsesDecoder {
     }
 
     fn call_done(&mut self, item: ResponsesItem, index: Option<u64>, out: &mut Vec<Chunk>) {
-        let place = ItemPosition {
+        let position = ItemPosition {
             item: item.id.clone().unwrap_or_default(),
             index,
         };
-        let found = match self.find(&place).filter(|found| !self.calls[*found].ended) {
+        let found = match self.find(&position).filter(|found| !self.calls[*found].ended) {
             Some(found) => found,
             None => self.begin(&item, index, out),
         };
@@ -239,13 +239,13 @@ impl ResponsesDecoder {
         call.end(item.status.as_deref() == Some("incomplete"), out);
     }
 
-    fn find(&self, place: &ItemPosition) -> Option<usize> {
+    fn find(&self, position: &ItemPosition) -> Option<usize> {
         let by_item = self
             .calls
             .iter()
-            .rposition(|call| !place.item.is_empty() && call.position.item == place.item);
+            .rposition(|call| !position.item.is_empty() && call.position.item == position.item);
         by_item.or_else(|| {
-            let same = |call: &ResponsesCall| call.position.index.is_some() && call.position.index == place.index;
+            let same = |call: &ResponsesCall| call.position.index.is_some() && call.position.index == position.index;
             self.calls.iter().rposition(same)
         })
     }

@@ -120,9 +120,9 @@ fn a_reply_with_thinking_text_and_calls_is_decoded_and_sent_back_in_the_apis_for
         {"type": "function_call_output", "call_id": "call_1", "output": "x"},
     ]);
     assert_eq!(sent(&request, &openai())["input"], expected);
-    let elsewhere = ProviderSettings::new("azure", Wire::OpenaiResponses, "https://host/v1");
+    let other = ProviderSettings::new("azure", Wire::OpenaiResponses, "https://host/v1");
     assert_eq!(
-        sent(&request, &elsewhere)["input"].as_array().unwrap().len(),
+        sent(&request, &other)["input"].as_array().unwrap().len(),
         4,
         "only the provider can decrypt it"
     );
@@ -143,7 +143,7 @@ fn trailing_thinking_is_not_sent_back() {
                 role: Role::Assistant,
                 parts: vec![thought],
             }),
-            Arc::new(Message::user("go on")),
+            Arc::new(Message::user("continue")),
         ]
         .into(),
         ..Request::default()

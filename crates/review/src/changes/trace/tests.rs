@@ -245,7 +245,7 @@ async fn binary_files_are_pending_as_a_whole() {
 
 #[tokio::test]
 async fn files_that_cannot_be_reviewed_have_a_reason() {
-    let check = async |fixture: Fixture, wanted: &str| {
+    let check = async |fixture: Fixture, expected: &str| {
         let pending = fixture.pending().await;
         let reasons = pending.files.iter().map(|file| match &file.content {
             PendingContent::Unreadable(reason) => reason.to_string(),
@@ -255,8 +255,8 @@ async fn files_that_cannot_be_reviewed_have_a_reason() {
         });
         let reasons: Vec<String> = reasons.collect();
         assert!(
-            reasons.len() == 1 && reasons[0].contains(wanted),
-            "{wanted}: {reasons:?}"
+            reasons.len() == 1 && reasons[0].contains(expected),
+            "{expected}: {reasons:?}"
         );
         assert!(pending.files[0].hunks.is_empty());
     };

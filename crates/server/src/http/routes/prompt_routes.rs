@@ -6,20 +6,20 @@ use super::super::hub::SessionHub;
 use super::super::openapi::{ApiRoutes, doc};
 use super::super::service::HttpState;
 use super::super::types::{
-    AnswerBody, AnswerKind, ApprovalScope, AttachmentBody, CompactBody, OperationReport, PromptBody, PromptDelivery,
-    SessionSettings, SettingsChange,
+    AnswerBody, AnswerKind, ApprovalScope, AttachmentBody, CompactBody, EditApproval, OperationReport, PromptBody,
+    PromptDelivery, SessionSettings, SettingsChange,
 };
 use axum::extract::{Path, State};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use model::{Media, Message, Part, Role};
-use policy::{AccessLevel, GrantScope};
+use policy::{AccessLevel, ApprovalMode, GrantScope};
 use session::{Answer, Command, Delivery};
 use std::sync::Arc;
 
 /// The media types of attachments.
-const MEDIA_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
+pub(super) const MEDIA_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
 /// The maximum number of attachments of a prompt.
 const MAX_ATTACHMENTS: usize = 20;
 
@@ -153,6 +153,7 @@ async fn answer(
             },
             rule,
         },
+        AnswerKind::ApproveNetwork => Answer::ApproveNetwork,
         AnswerKind::Modify { input } => Answer::Modify { input },
         AnswerKind::Reject { reason } => Answer::Reject { reason },
         AnswerKind::Text { text } => Answer::Text { text },
@@ -210,6 +211,13 @@ pub(super) async fn change_settings(hub: &SessionHub, change: SettingsChange) ->
     }
     if let Some(effort) = change.effort {
         hub.set_effort(&effort).await?;
+    }
+    if let Some(approval) = change.edit_approval {
+        let mode = match approval {
+            EditApproval::Ask => ApprovalMode::Ask,
+            EditApproval::Allow => ApprovalMode::Allow,
+        };
+        hub.send(Command::SetEditApproval { mode }).await?;
     }
     Ok(())
 }

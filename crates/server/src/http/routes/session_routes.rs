@@ -4,34 +4,32 @@ use super::super::api_json::{ApiJson, ApiQuery, ApiResult, ok};
 use super::super::backend::{WebError, WebErrorKind, WebExportFormat};
 use super::super::hub::StreamPosition;
 use super::super::openapi::{ApiRoutes, doc};
-use super::super::service::{Client, HttpState};
+use super::super::service::{Client, EVENT_STREAM, HttpState};
 use super::super::stream::{session_events, session_states};
 use super::super::types::{
     FileTextsRow, ForkBody, LedgerRow, NewSessionBody, OperationReport, SearchHit, SessionRefBody, SessionRow,
     SessionState, TitleBody,
 };
 use super::super::wire::item_value;
+use super::prompt_routes::MEDIA_TYPES;
 use super::{parse_item, prompt_routes};
 use crate::json_events::JsonItem;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use futures::{Stream, StreamExt as _};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
+use model::{Block, Media, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use session::{Delivery, SessionMeta};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// The default number of listed sessions.
 const DEFAULT_LIMIT: usize = 100;
-/// How often a stream checks that its device was not revoked; it sends something at least every 15 seconds.
-const REVOCATION_CHECK: Duration = Duration::from_secs(3);
 /// The longest title.
 const MAX_TITLE: usize = 200;
 
@@ -130,6 +128,13 @@ pub(super) fn add(api: &mut ApiRoutes) {
         "/api/v1/sessions/{session}/items/{item}/diff",
         doc("The texts of the files that an item changed, before and after").returns::<Vec<FileTextsRow>>(),
         item_diff,
+    );
+    api.route(
+        Method::GET,
+        "/api/v1/sessions/{session}/items/{item}/media/{number}",
+        doc("An image or a document of an item; `number` counts its parts of type `media` from 0")
+            .returns_type("image/*"),
+        item_media,
     );
 }
 
@@ -291,11 +296,7 @@ async fn events(
     let is_shared = client.access != super::super::devices::Access::Full;
     let with_states = query.states.as_deref() == Some("1") && !is_shared;
     let events = session_events(registry, session, position, with_states, permit);
-    Ok(event_stream(Body::from_stream(until_revoked(
-        state,
-        client.device,
-        events,
-    ))))
+    Ok(event_stream(Body::from_stream(events)))
 }
 
 async fn states(
@@ -304,11 +305,7 @@ async fn states(
 ) -> Result<Response, WebError> {
     let permit = permit(&state, &client)?;
     let states = session_states(Arc::clone(&state.registry), permit);
-    Ok(event_stream(Body::from_stream(until_revoked(
-        state,
-        client.device,
-        states,
-    ))))
+    Ok(event_stream(Body::from_stream(states)))
 }
 
 fn permit(state: &HttpState, client: &Client) -> Result<impl Send + 'static + use<>, WebError> {
@@ -316,30 +313,10 @@ fn permit(state: &HttpState, client: &Client) -> Result<impl Send + 'static + us
     permit.ok_or_else(|| WebError::new(WebErrorKind::TooMany, "too many event streams are open"))
 }
 
-/// Ends a stream soon after its device was revoked or has expired.
-fn until_revoked<T: Send>(
-    state: Arc<HttpState>,
-    device: String,
-    events: impl Stream<Item = T> + Send,
-) -> impl Stream<Item = T> + Send {
-    let mut checked = Instant::now();
-    events.take_while(move |_| {
-        let is_due = checked.elapsed() > REVOCATION_CHECK;
-        let is_valid = match &state.network {
-            Some(network) if is_due => {
-                checked = Instant::now();
-                network.devices.is_known(&device)
-            }
-            Some(_) | None => true,
-        };
-        futures::future::ready(is_valid)
-    })
-}
-
 fn event_stream(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     // Some proxies buffer responses otherwise.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
@@ -387,6 +364,51 @@ async fn ledger(State(state): State<Arc<HttpState>>, Path(session): Path<String>
     let session = state.find(&session).await?;
     let records = state.registry.backend.records(session).await?;
     ok(&records.iter().map(LedgerRow::of).collect::<Vec<_>>())
+}
+
+async fn item_media(
+    State(state): State<Arc<HttpState>>,
+    Path((session, item, number)): Path<(String, String, String)>,
+) -> Result<Response, WebError> {
+    let missing = || WebError::new(WebErrorKind::NotFound, "there is no such image or document");
+    let (session, item) = (state.find(&session).await?, parse_item(&item)?);
+    let number: usize = number.parse().map_err(|_| missing())?;
+    let loaded = state.registry.backend.load(session).await?;
+    let found = loaded
+        .items
+        .iter()
+        .find(|stored| stored.id == item)
+        .ok_or_else(missing)?;
+    let parts = found
+        .message()
+        .map(|message| message.parts.as_slice())
+        .unwrap_or_default();
+    // A browser must not interpret anything else, such as SVG.
+    let shown = parts.iter().flat_map(media_of).nth(number);
+    let media = shown.filter(|media| MEDIA_TYPES.contains(&media.mime.as_str()));
+    let media = media.ok_or_else(missing)?;
+    let mut response = Response::new(Body::from(media.data.clone()));
+    if let Ok(value) = HeaderValue::from_str(&media.mime) {
+        response.headers_mut().insert(CONTENT_TYPE, value);
+    }
+    Ok(response)
+}
+
+/// The images and documents of a part.
+fn media_of(part: &Part) -> Vec<&Media> {
+    match part {
+        Part::Media(media) => vec![media],
+        Part::ToolResult { content, .. } => {
+            let blocks = content.iter();
+            blocks
+                .filter_map(|block| match block {
+                    Block::Media(media) => Some(media),
+                    Block::Text { .. } => None,
+                })
+                .collect()
+        }
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall { .. } => Vec::new(),
+    }
 }
 
 async fn item_diff(State(state): State<Arc<HttpState>>, Path((session, item)): Path<(String, String)>) -> ApiResult {

@@ -1,7 +1,7 @@
 //! Data about a session and its project: files, models, modes, commands, jobs, panels, servers, permissions.
 
 use super::super::api_json::{ApiJson, ApiQuery, ApiResult, ok};
-use super::super::backend::WebError;
+use super::super::backend::{WebError, WebErrorKind};
 use super::super::openapi::{ApiRoutes, doc};
 use super::super::service::HttpState;
 use super::super::types::{
@@ -18,7 +18,12 @@ use std::sync::Arc;
 const MAX_COMPLETIONS: usize = 50;
 
 pub(super) fn add(api: &mut ApiRoutes) {
-    let completions = |summary| doc(summary).query("q", "a part of the name").returns::<Vec<String>>();
+    let completions = |summary| {
+        doc(summary)
+            .query("q", "a part of the name")
+            .query("all", "`1` returns all names")
+            .returns::<Vec<String>>()
+    };
     api.route(
         Method::GET,
         "/api/v1/sessions/{session}/files",
@@ -129,6 +134,17 @@ pub(super) fn add(api: &mut ApiRoutes) {
 struct NameQuery {
     #[serde(default)]
     q: String,
+    #[serde(default)]
+    all: String,
+}
+
+impl NameQuery {
+    fn select<'a>(&self, names: &'a [String]) -> Vec<&'a str> {
+        match self.all == "1" {
+            true => names.iter().map(String::as_str).collect(),
+            false => matches(names, &self.q),
+        }
+    }
 }
 
 async fn files(
@@ -137,7 +153,7 @@ async fn files(
     ApiQuery(query): ApiQuery<NameQuery>,
 ) -> ApiResult {
     let all = state.open(&session).await?.services.files().await?;
-    ok(&matches(&all, &query.q))
+    ok(&query.select(&all))
 }
 
 async fn symbols(
@@ -146,7 +162,7 @@ async fn symbols(
     ApiQuery(query): ApiQuery<NameQuery>,
 ) -> ApiResult {
     let all = state.open(&session).await?.services.symbols().await?;
-    ok(&matches(&all, &query.q))
+    ok(&query.select(&all))
 }
 
 /// The names that contain the characters of a text in order: those with the text as a whole first, then the shortest.
@@ -204,7 +220,10 @@ async fn jobs(State(state): State<Arc<HttpState>>, Path(session): Path<String>) 
     ok(&state.open(&session).await?.services.jobs().await?)
 }
 
-async fn stop_job(State(state): State<Arc<HttpState>>, Path((session, job)): Path<(String, u32)>) -> ApiResult {
+async fn stop_job(State(state): State<Arc<HttpState>>, Path((session, job)): Path<(String, String)>) -> ApiResult {
+    let job = job
+        .parse()
+        .map_err(|_| WebError::new(WebErrorKind::NotFound, format!("there is no job `{job}`")))?;
     ok(&state.open(&session).await?.services.stop_job(job).await?)
 }
 

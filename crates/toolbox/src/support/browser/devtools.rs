@@ -91,8 +91,8 @@ impl DevTools {
             params,
             reply: Some(reply),
         };
-        let gone = || failed("the browser has ended; launch it again".into());
-        self.orders.send(order).await.map_err(|_| gone())?;
+        let ended = || failed("the browser has ended; launch it again".into());
+        self.orders.send(order).await.map_err(|_| ended())?;
         // Count seconds one by one, so that the time for an approval does not count.
         for _ in 0..TIMEOUT {
             tokio::select! {
@@ -100,7 +100,7 @@ impl DevTools {
                 answer = &mut answer => return match answer {
                     Ok(Ok(value)) => Ok(value),
                     Ok(Err(why)) => Err(failed(format!("{method}: {why}"))),
-                    Err(_) => Err(gone()),
+                    Err(_) => Err(ended()),
                 },
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
             }

@@ -141,24 +141,24 @@ impl BrowserTab {
         self.wait_until_stable(MAX_LOAD_POLLS).await
     }
 
-    pub(crate) async fn click(&self, spot: &PageTarget) -> Result<(), Error> {
-        let (x, y) = self.point(spot).await?;
+    pub(crate) async fn click(&self, target: &PageTarget) -> Result<(), Error> {
+        let (x, y) = self.point(target).await?;
         self.mouse("mouseMoved", x, y, "none").await?;
         self.mouse("mousePressed", x, y, "left").await?;
         self.mouse("mouseReleased", x, y, "left").await?;
         self.wait_until_stable(MAX_POLLS).await
     }
 
-    pub(crate) async fn hover(&self, spot: &PageTarget) -> Result<(), Error> {
-        let (x, y) = self.point(spot).await?;
+    pub(crate) async fn hover(&self, target: &PageTarget) -> Result<(), Error> {
+        let (x, y) = self.point(target).await?;
         self.mouse("mouseMoved", x, y, "none").await?;
         self.wait_until_stable(MAX_POLLS).await
     }
 
     /// Types at the cursor or at a target.
-    pub(crate) async fn type_text(&self, text: &str, spot: Option<&PageTarget>) -> Result<(), Error> {
-        if let Some(spot) = spot {
-            self.click(spot).await?;
+    pub(crate) async fn type_text(&self, text: &str, target: Option<&PageTarget>) -> Result<(), Error> {
+        if let Some(target) = target {
+            self.click(target).await?;
         }
         self.devtools.send("Input.insertText", json!({"text": text})).await?;
         self.wait_until_stable(MAX_POLLS).await
@@ -246,9 +246,9 @@ impl BrowserTab {
         }
     }
 
-    async fn point(&self, spot: &PageTarget) -> Result<(f64, f64), Error> {
+    async fn point(&self, target: &PageTarget) -> Result<(f64, f64), Error> {
         let (width, height) = (f64::from(self.size.0), f64::from(self.size.1));
-        let selector = match spot {
+        let selector = match target {
             PageTarget::Selector(selector) => selector,
             PageTarget::Point { x, y, within } => {
                 let (wide, high) = within.unwrap_or((width, height));

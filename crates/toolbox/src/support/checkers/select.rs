@@ -167,14 +167,18 @@ const FILES: &[(&[&str], &[CheckerCommand])] = &[
 
 /// The checker for a file or directory: that of the nearest project with a matching language, or one for the file
 /// alone.
-pub(crate) fn choose(workspace: &Workspace, place: &Location, environment: &ProcessEnvironment) -> Option<CheckerRun> {
+pub(crate) fn choose(
+    workspace: &Workspace,
+    location: &Location,
+    environment: &ProcessEnvironment,
+) -> Option<CheckerRun> {
     let root = workspace.root();
-    let is_dir = place.is_dir();
+    let is_dir = location.is_dir();
     let start = match is_dir {
-        true => place.path(),
-        false => place.path().parent()?,
+        true => location.path(),
+        false => location.path().parent()?,
     };
-    let ending = place
+    let ending = location
         .path()
         .extension()
         .and_then(|ending| ending.to_str())
@@ -184,21 +188,21 @@ pub(crate) fn choose(workspace: &Workspace, place: &Location, environment: &Proc
         .flat_map(|folder| KINDS.iter().map(move |kind| (folder, kind)))
         .find_map(|(folder, kind)| {
             let fits = folder.join(kind.sign).is_file() && (is_dir || kind.endings.contains(&ending));
-            fits.then(|| command(kind.commands, folder, place, environment))
+            fits.then(|| command(kind.commands, folder, location, environment))
                 .flatten()
         });
     let mut check = in_project.or_else(|| {
         let (_, commands) = FILES.iter().find(|(endings, _)| !is_dir && endings.contains(&ending))?;
-        command(commands, root, place, environment)
+        command(commands, root, location, environment)
     })?;
-    check.only = (place.path() != root).then(|| place.shown().into_owned());
+    check.only = (location.path() != root).then(|| location.shown().into_owned());
     Some(check)
 }
 
 fn command(
     commands: &[CheckerCommand],
     cwd: &Path,
-    place: &Location,
+    location: &Location,
     environment: &ProcessEnvironment,
 ) -> Option<CheckerRun> {
     let there = |program: &str| match program.contains('/') {
@@ -206,7 +210,7 @@ fn command(
         false => environment.has_program(program),
     };
     let (_, line, output) = commands.iter().find(|(program, _, _)| there(program))?;
-    let path = place.path().strip_prefix(cwd).unwrap_or(place.path());
+    let path = location.path().strip_prefix(cwd).unwrap_or(location.path());
     let path = match path.as_os_str().is_empty() {
         true => ".".into(),
         false => path.to_string_lossy(),

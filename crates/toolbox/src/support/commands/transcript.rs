@@ -12,7 +12,7 @@ pub(crate) struct CommandTranscript {
     spill: Spill,
     /// Maximum bytes in memory.
     most: usize,
-    place: TranscriptStorage,
+    storage: TranscriptStorage,
 }
 
 #[derive(Debug)]
@@ -28,48 +28,48 @@ impl CommandTranscript {
         Self {
             spill,
             most,
-            place: TranscriptStorage::Memory(String::new()),
+            storage: TranscriptStorage::Memory(String::new()),
         }
     }
 
     pub(crate) fn add(&mut self, text: &str) {
-        let written = match &mut self.place {
+        let written = match &mut self.storage {
             TranscriptStorage::Memory(held) if held.len() + text.len() <= self.most => {
                 held.push_str(text);
                 return;
             }
             TranscriptStorage::Memory(held) => match self.spill.begin("terminal") {
-                Some(mut sheet) => {
-                    let written = sheet.write(held.as_bytes()).and_then(|()| sheet.write(text.as_bytes()));
-                    self.place = TranscriptStorage::File(sheet);
+                Some(mut file) => {
+                    let written = file.write(held.as_bytes()).and_then(|()| file.write(text.as_bytes()));
+                    self.storage = TranscriptStorage::File(file);
                     written
                 }
                 None => {
-                    self.place = TranscriptStorage::Nowhere;
+                    self.storage = TranscriptStorage::Nowhere;
                     return;
                 }
             },
-            TranscriptStorage::File(sheet) => sheet.write(text.as_bytes()),
+            TranscriptStorage::File(file) => file.write(text.as_bytes()),
             TranscriptStorage::Nowhere => return,
         };
         if written.is_err() {
-            self.place = TranscriptStorage::Nowhere;
+            self.storage = TranscriptStorage::Nowhere;
         }
     }
 
     /// The path, if saved to a file.
     pub(crate) fn path(&self) -> Option<&Path> {
-        match &self.place {
-            TranscriptStorage::File(sheet) => Some(sheet.path()),
+        match &self.storage {
+            TranscriptStorage::File(file) => Some(file.path()),
             TranscriptStorage::Memory(_) | TranscriptStorage::Nowhere => None,
         }
     }
 
     /// A note about output that did not fit into the file.
     pub(crate) fn lost(&self) -> Option<String> {
-        match &self.place {
-            TranscriptStorage::File(sheet) if sheet.dropped() > 0 => {
-                Some(format!("{} bytes did not fit there", sheet.dropped()))
+        match &self.storage {
+            TranscriptStorage::File(file) if file.dropped() > 0 => {
+                Some(format!("{} bytes did not fit there", file.dropped()))
             }
             TranscriptStorage::File(_) | TranscriptStorage::Memory(_) | TranscriptStorage::Nowhere => None,
         }
@@ -77,7 +77,7 @@ impl CommandTranscript {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "a test looks at what was written")]
+#[allow(clippy::disallowed_methods, reason = "a test reads the written file")]
 mod tests {
     use super::*;
 

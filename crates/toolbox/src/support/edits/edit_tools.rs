@@ -21,6 +21,9 @@ use crate::tools::apply_patch::ApplyPatchTool;
 use crate::tools::edit_file::EditFileTool;
 use crate::tools::edit_lines::EditLinesTool;
 use crate::tools::insert::InsertTool;
+use crate::tools::list_directory::ListDirectoryTool;
+use crate::tools::read_file::ReadFileTool;
+use crate::tools::replace_pattern::{self, ReplacePatternTool};
 use crate::tools::write_file::WriteFileTool;
 
 const OLD_TEXT_FIELDS: [&str; 4] = ["old_text", "old_string", "oldString", "old_str"];
@@ -39,6 +42,7 @@ pub(crate) struct EditTools {
     edit_file: Arc<dyn DynTool>,
     apply_patch: Arc<dyn DynTool>,
     insert: Arc<dyn DynTool>,
+    replace_pattern: Arc<dyn DynTool>,
     edit_lines: Arc<dyn DynTool>,
 }
 
@@ -59,6 +63,7 @@ impl EditTools {
         let apply_patch = erase(ApplyPatchTool(project.clone()));
         let insert = erase(InsertTool(project.clone()));
         let edit_lines = erase(EditLinesTool(project.clone()));
+        let replace_pattern = erase(ReplacePatternTool(project.clone()));
         let spec = match parts.options.edit_format() {
             Some(EditFormat::ApplyPatch) => apply_patch.spec().clone(),
             Some(EditFormat::Anchors) => edit_lines.spec().clone(),
@@ -89,7 +94,33 @@ impl EditTools {
             edit_file,
             apply_patch,
             insert,
+            replace_pattern,
             edit_lines,
+        }
+    }
+
+    /// The tool and input for a call that reads or writes a whole file: Anthropic's editor has commands, Zed's has modes.
+    fn whole_file(&self, input: &Value) -> Option<(&'static str, Value)> {
+        let fields = input.as_object()?;
+        let path = path_of(fields)?;
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let write = |content: &str| Some((WriteFileTool::NAME, json!({"path": path, "content": content})));
+        match (text("command"), text("mode")) {
+            (Some("view"), _) if self.project.locate(path).is_ok_and(|place| place.path().is_dir()) => {
+                Some((ListDirectoryTool::NAME, json!({"path": path})))
+            }
+            (Some("view"), _) => {
+                let bounds = fields.get("view_range").and_then(Value::as_array);
+                let mut bounds = bounds.into_iter().flatten().map(Value::as_u64);
+                let (first, last) = (bounds.next().flatten(), bounds.next().flatten());
+                let mut read = Map::from_iter([("path".to_owned(), path.into())]);
+                read.extend(first.map(|line| ("start_line".to_owned(), line.into())));
+                read.extend(last.map(|line| ("end_line".to_owned(), line.into())));
+                Some((ReadFileTool::NAME, read.into()))
+            }
+            (Some("create"), _) => write(text("file_text").or(text("content"))?),
+            (_, Some("create" | "overwrite" | "write")) if !fields.contains_key("edits") => write(text("content")?),
+            _ => None,
         }
     }
 
@@ -107,6 +138,8 @@ impl EditTools {
         let edits = input.get("edits").and_then(Value::as_array);
         if edits.is_some_and(|edits| !edits.is_empty() && edits.iter().all(is_anchored)) {
             &self.edit_lines
+        } else if input.as_object().is_some_and(replace_pattern::is_needed) {
+            &self.replace_pattern
         } else if has(&OLD_TEXT_FIELDS) || has(&["edits", "instructions"]) {
             &self.edit_file
         } else if has(&PATCH) {
@@ -161,6 +194,7 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
             }
         }
         "applydiff" => nested_diff(input),
+        "searchandreplace" if replace_pattern::is_needed(input) => {}
         "searchandreplace" => {
             arguments::rename(input, &["search"], "old_text");
             if !input.contains_key("new_text") && input.contains_key("replace") {
@@ -205,11 +239,7 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
         }
     }
     let replaces_all = input.remove("allow_multiple").as_ref().and_then(arguments::truth) == Some(true)
-        || input
-            .remove("expected_replacements")
-            .as_ref()
-            .and_then(arguments::number)
-            > Some(1.0);
+        || input.get("expected_replacements").and_then(arguments::number) > Some(1.0);
     if replaces_all {
         input.entry("replace_all").or_insert(true.into());
     }
@@ -245,7 +275,10 @@ fn spread_over_files(input: &mut Map<String, Value>) {
         [] => {}
         [first, others @ ..] if others.iter().all(|path| path == first) => {
             let path = (*first).to_owned();
-            input.entry("path").or_insert(path.into());
+            // The edits may repeat the path.
+            if path_of(input).is_none() {
+                input.insert("path".into(), path.into());
+            }
         }
         _ => *input = Map::from_iter([("input".to_owned(), json!({"edits": edits}).to_string().into())]),
     }
@@ -255,22 +288,47 @@ fn path_of(input: &Map<String, Value>) -> Option<&str> {
     PATH.iter().find_map(|name| arguments::text(input, name))
 }
 
-/// The path and content of a file that an edit with an empty old text would create.
+/// The path and content of a file that an insertion, or edits that begin with an empty old text, would create.
 fn new_file(input: &Value) -> Option<(&str, String)> {
     let input = input.as_object()?;
     let path = path_of(input)?;
-    if let Some(code) = arguments::text(input, "code") {
-        return Some((path, code.to_owned()));
-    }
     let edits = input.get("edits").and_then(Value::as_array);
-    let only = match edits.map(Vec::as_slice) {
-        Some([only]) => only.as_object()?,
-        Some(_) => return None,
-        None => input,
+    let is_edit = edits.is_some() || OLD_TEXT_FIELDS.iter().any(|name| input.contains_key(*name));
+    let whole = arguments::text(input, "code").or_else(|| arguments::text(input, "text").filter(|_| !is_edit));
+    if let Some(whole) = whole {
+        return Some((path, whole.to_owned()));
+    }
+    let edits: Vec<&Map<String, Value>> = match edits {
+        Some(edits) => edits.iter().map(Value::as_object).collect::<Option<_>>()?,
+        None => vec![input],
     };
-    let old = OLD_TEXT_FIELDS.iter().find_map(|name| only.get(*name)?.as_str())?;
-    let new = NEW_TEXT_FIELDS.iter().find_map(|name| only.get(*name)?.as_str())?;
-    (old.is_empty() && !new.is_empty()).then(|| (path, new.to_owned()))
+    let (first, others) = edits.split_first()?;
+    let (old, mut content) = replaced_text(first)?;
+    if !old.is_empty() || content.is_empty() {
+        return None;
+    }
+    for edit in others {
+        let (old, new) = replaced_text(edit)?;
+        let replaces_all = ["replace_all", "replaceAll"]
+            .iter()
+            .any(|name| edit.get(*name).and_then(arguments::truth) == Some(true));
+        match content.matches(&old).count() {
+            1 => content = content.replace(&old, &new),
+            2.. if replaces_all && !old.is_empty() => content = content.replace(&old, &new),
+            _ => return None,
+        }
+    }
+    Some((path, content))
+}
+
+/// The old and the new text of an edit.
+fn replaced_text(edit: &Map<String, Value>) -> Option<(String, String)> {
+    let text = |names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| Some(edit.get(*name)?.as_str()?.to_owned()))
+    };
+    Some((text(&OLD_TEXT_FIELDS)?, text(&NEW_TEXT_FIELDS)?))
 }
 
 /// The specification of edit_file if changes can be described: old and new text are optional.
@@ -310,8 +368,12 @@ impl DynTool for EditTools {
         adapt(&fold_name(called), input);
     }
 
-    /// Replacing nothing in a file that does not exist writes the file.
+    /// Replacing nothing in a file that does not exist writes the file. Other agents have one tool that also reads and
+    /// writes whole files.
     fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
+        if let Some((name, input)) = self.whole_file(input) {
+            return Some((Arc::clone(tools.get(name)?), input));
+        }
         let (path, content) = new_file(input)?;
         let is_new = self.project.locate(path).is_ok_and(|file| !file.is_taken());
         let tool = is_new.then(|| tools.get(WriteFileTool::NAME)).flatten()?;

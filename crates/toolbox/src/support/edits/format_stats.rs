@@ -182,9 +182,9 @@ mod tests {
         count(&again, EditFormat::Xml, EditPlacement::Placed, 1_000);
         (0..200).for_each(|n| again.count(&format!("m{n}"), EditFormat::Xml, EditPlacement::Placed));
         assert!(again.to_json().len() < 64 * 60);
-        let odd = r#"{"a":{"xml":{"tries":1,"successes":9},"gone":{"tries":1,"successes":1}},"b":3,"c":{"xml":{"tries":-1}}}"#;
+        let damaged = r#"{"a":{"xml":{"tries":1,"successes":9},"removed":{"tries":1,"successes":1}},"b":3,"c":{"xml":{"tries":-1}}}"#;
         assert_eq!(
-            EditFormatStats::from_json(odd).unwrap().to_json(),
+            EditFormatStats::from_json(damaged).unwrap().to_json(),
             r#"{"a":{"xml":{"tries":1,"successes":1}}}"#
         );
         assert!(EditFormatStats::from_json("[]").is_err());

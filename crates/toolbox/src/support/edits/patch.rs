@@ -208,7 +208,10 @@ impl<'a> PatchPlanner<'a> {
             FileChange::Delete { path, .. } => {
                 let found = self.found(path)?;
                 self.check_no_link(path, &found.file)?;
-                self.check_seen(&found)?;
+                // Like `delete_path`, but the file may have changed since it was read.
+                if self.project.reads.knowledge(&found.file, found.text.snapshot) == FileKnowledge::Stale {
+                    self.check_seen(&found)?;
+                }
                 ready.report_lines.push(format!("deleted {}", found.file.shown()));
                 ready.remove(&found);
             }

@@ -42,6 +42,34 @@ pub(crate) async fn write_edits(
         .with_change(change(&file, written.before, planned.bytes)))
 }
 
+/// Writes what `change` makes of the content of a file that the model has read, and a summary of it.
+pub(crate) async fn write_content(
+    project: &Project,
+    file: Location,
+    change_content: impl FnOnce(&str) -> Result<(String, String), Error> + Send + 'static,
+) -> Result<Output, Error> {
+    let (text, bytes, summary) = {
+        let (file, project) = (file.clone(), project.clone());
+        run_blocking(move || {
+            let text = file.read_text().map_err(tool_error)?;
+            project.reads.check(&file, text.snapshot)?;
+            let (after, summary) = change_content(&text.content)?;
+            let bytes = file.encode(text.encoding, &after).map_err(tool_error)?;
+            Ok((text, bytes, summary))
+        })
+        .await?
+    };
+    // No await from here on: a cancelled call has either written nothing or returned its changes.
+    let written = file
+        .write(&bytes, ExpectedContent::Content(text.snapshot))
+        .map_err(tool_error)?;
+    project.reads.remember(&file, written.snapshot);
+    project.lines.edited(&file, &text.content);
+    Ok(Output::text(format!("edited {} at {summary}", file.shown()))
+        .with_summary(summary)
+        .with_change(change(&file, written.before, bytes)))
+}
+
 /// A change to write.
 struct PlannedWrite {
     /// The version that the file must still have.

@@ -19,6 +19,9 @@ pub(crate) struct Input {
     /// Ranges given in other forms.
     #[schemars(skip)]
     others: Vec<FileRange>,
+    /// Gemini CLI: globs of files that are not read.
+    #[schemars(skip)]
+    pub(crate) exclude: Vec<String>,
 }
 
 /// A file or a range of its lines.
@@ -47,8 +50,11 @@ impl LineRange {
             return LineRange::ALL;
         }
         let first = first.unwrap_or(1).max(1);
-        let last = last.unwrap_or(usize::MAX).max(first);
-        LineRange { first, last }
+        let last = last.unwrap_or(usize::MAX).max(1);
+        LineRange {
+            first: first.min(last),
+            last: last.max(first),
+        }
     }
 }
 
@@ -132,6 +138,8 @@ struct RawReadInput {
     limit: Option<usize>,
     #[serde(alias = "paths", alias = "files", alias = "file_paths")]
     more: Option<OneOrManyFiles>,
+    #[serde(default)]
+    exclude: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -170,7 +178,7 @@ impl<'de> Deserialize<'de> for Input {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawReadInput::deserialize(deserializer)?;
         let start_line = raw.start_line.or(raw.offset.map(|offset| offset.max(1)));
-        let end_line = match (raw.end_line, raw.limit) {
+        let end_line = match (raw.end_line, raw.limit.filter(|limit| *limit > 0)) {
             (None, Some(limit)) => Some(start_line.unwrap_or(1).max(1).saturating_add(limit).saturating_sub(1)),
             (end, _) => end,
         };
@@ -211,6 +219,7 @@ impl<'de> Deserialize<'de> for Input {
             end_line,
             more: (!more.is_empty()).then_some(more),
             others,
+            exclude: raw.exclude,
         })
     }
 }

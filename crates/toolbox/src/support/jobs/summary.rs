@@ -7,9 +7,6 @@ use crate::support::jobs::{JobRegistryView, JobState};
 /// How long to wait for a stopped job to exit.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum bytes of output shown.
-const SHOWN_CAP: usize = 20_000;
-
 /// The background jobs of a session, without keeping them alive.
 #[derive(Debug, Clone, Default)]
 pub struct BackgroundJobs(JobRegistryView);
@@ -25,7 +22,7 @@ pub struct JobSummary {
     pub ended: Option<String>,
     /// How long it has run.
     pub age: Duration,
-    /// The output since the model last read it, or the end of that.
+    /// The end of its output.
     pub printed: String,
 }
 
@@ -47,7 +44,7 @@ impl BackgroundJobs {
                 JobState::Ended { status, .. } => Some(status),
             },
             age: job.age(),
-            printed: job.peek(SHOWN_CAP),
+            printed: job.recent_output(),
         });
         jobs.collect()
     }

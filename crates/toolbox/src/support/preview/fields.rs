@@ -187,7 +187,7 @@ mod tests {
     fn text_fields_are_parsed_in_any_chunks() {
         let json = r#" {"path": "a\"\u00e4\ud83d\ude00.rs", "n": -1.5, "on": true, "deep": {"path": "x", "l": ["]\\", "}"]},
             "text": "one\n\ttwo \\ \/", "list": [], "last": ""}"#;
-        let wanted = [("path", "a\"ä😀.rs"), ("text", "one\n\ttwo \\ /"), ("last", "")];
+        let expected = [("path", "a\"ä😀.rs"), ("text", "one\n\ttwo \\ /"), ("last", "")];
         let letters: Vec<char> = json.chars().collect();
         for size in 1..=letters.len() {
             let mut fields = FieldStream::default();
@@ -205,7 +205,7 @@ mod tests {
                 }
             }
             let seen: Vec<(&str, &str)> = seen.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
-            assert_eq!(seen, wanted, "pieces of {size}");
+            assert_eq!(seen, expected, "pieces of {size}");
         }
     }
 }

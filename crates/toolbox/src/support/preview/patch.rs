@@ -22,7 +22,7 @@ pub(crate) struct PatchPreview {
 struct OpenHunk {
     edit: usize,
     path: Option<PathBuf>,
-    place: HunkTarget,
+    target: HunkTarget,
     /// Lines that were read and not yet shown.
     buffered: Vec<PatchLine>,
 }
@@ -125,7 +125,7 @@ impl PatchPreview {
     }
 
     fn start(&mut self, edit: usize, hint: Option<usize>) {
-        let place = match self.file() {
+        let target = match self.file() {
             None => HunkTarget::NewFile,
             Some(file) => HunkTarget::File {
                 locator: Box::new(EditLocator::new(&file.content, hint)),
@@ -137,7 +137,7 @@ impl PatchPreview {
         self.current = Some(OpenHunk {
             edit,
             path: self.path.clone(),
-            place,
+            target,
             buffered: Vec::new(),
         });
     }
@@ -164,7 +164,7 @@ impl PatchPreview {
     fn end(&mut self, updates: &mut Vec<PreviewUpdate>) {
         let Some(mut hunk) = self.current.take() else { return };
         self.ended = self.ended.max(hunk.edit + 1);
-        if let HunkTarget::File { locator, .. } = &mut hunk.place {
+        if let HunkTarget::File { locator, .. } = &mut hunk.target {
             let guess = locator.finish();
             match guess {
                 LocationGuess::Several(lines) => hunk.push_update(PreviewState::Ambiguous { lines }, updates),
@@ -186,7 +186,7 @@ impl OpenHunk {
     }
 
     fn line(&mut self, line: PatchLine, updates: &mut Vec<PreviewUpdate>) {
-        match &mut self.place {
+        match &mut self.target {
             HunkTarget::NewFile => {
                 if let PatchLine::New(text) = line {
                     let ops = vec![TextOp::Insert(text)];
@@ -210,7 +210,7 @@ impl OpenHunk {
     }
 
     fn apply_guess(&mut self, guess: LocationGuess, updates: &mut Vec<PreviewUpdate>) {
-        let HunkTarget::File { shown, walk, .. } = &mut self.place else {
+        let HunkTarget::File { shown, walk, .. } = &mut self.target else {
             return;
         };
         if guess == *shown {
@@ -227,7 +227,7 @@ impl OpenHunk {
                 self.push_update(PreviewState::Resolving { first_line, last_line }, updates);
             }
             LocationGuess::Nowhere => {
-                self.place = HunkTarget::Lost;
+                self.target = HunkTarget::Lost;
                 self.push_update(PreviewState::Unresolved, updates);
             }
             LocationGuess::Several(_) | LocationGuess::Unknown => {}
@@ -239,7 +239,7 @@ impl OpenHunk {
         let changes = self.buffered.iter().any(|line| !matches!(line, PatchLine::Kept(_)));
         let HunkTarget::File {
             file, walk: Some(walk), ..
-        } = &mut self.place
+        } = &mut self.target
         else {
             return;
         };

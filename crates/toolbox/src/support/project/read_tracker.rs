@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tool::Error;
-use workspace::{Fingerprint, Location};
+use workspace::{Fingerprint, Location, Workspace};
 
 /// Maximum number of versions per file.
 const MAX_VERSIONS: usize = 8;
@@ -13,7 +13,7 @@ const MAX_VERSIONS: usize = 8;
 /// The versions of each file that the model has read or written, the newest last; none if they are unknown. An earlier
 /// version is current again after the user rejects or undoes a change. Clones share state.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ReadTracker {
+pub struct ReadTracker {
     seen: Arc<Mutex<HashMap<PathBuf, Vec<Fingerprint>>>>,
     caller: ToolCaller,
 }
@@ -40,12 +40,24 @@ pub(crate) enum FileKnowledge {
 }
 
 impl ReadTracker {
-    /// An empty tracker for this caller.
-    pub(crate) fn of(caller: ToolCaller) -> Self {
-        ReadTracker {
-            caller,
-            ..ReadTracker::default()
+    /// The tracker of this caller.
+    pub(crate) fn of(self, caller: ToolCaller) -> Self {
+        ReadTracker { caller, ..self }
+    }
+
+    /// Records that the model was informed about the current versions of those files that it has read.
+    pub fn remember_current<'a>(&self, workspace: &Workspace, paths: impl IntoIterator<Item = &'a Path>) {
+        for path in paths {
+            let Ok(file) = workspace.locate(path) else { continue };
+            if let (true, Ok(version)) = (self.is_read(&file), file.fingerprint()) {
+                self.remember(&file, version);
+            }
         }
+    }
+
+    fn is_read(&self, file: &Location) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.contains_key(file.path())
     }
 
     /// Records the version that the model has read.

@@ -60,19 +60,19 @@ impl ShownFiles {
             first: lines.0,
             last: lines.1,
         };
-        let sight = ShownVersion {
+        let version = ShownVersion {
             snapshot: now.snapshot,
             view: context.view,
         };
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.bytes >= MIN_BYTES && parts.get(&part) == Some(&sight) {
+        if now.bytes >= MIN_BYTES && parts.get(&part) == Some(&version) {
             parts.remove(&part);
             return ShowDecision::Unchanged;
         }
         if parts.len() >= MAX_ENTRIES {
             parts.clear();
         }
-        parts.insert(part, sight);
+        parts.insert(part, version);
         ShowDecision::Show
     }
 }

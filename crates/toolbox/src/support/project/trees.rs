@@ -14,8 +14,13 @@ pub(crate) enum TreeChange {
     Removed,
 }
 
-/// The destination of a copy or move. If it is a directory, the source is placed inside it.
+/// The destination of a copy or move. If it is a directory, the source is placed inside it. If the source begins with the
+/// name of the project's folder, the destination may do so as well.
 pub(crate) fn destination(project: &Project, from: &str, to: &str) -> Result<Location, Error> {
+    let to = match (from.split_once('/'), to.split_once('/')) {
+        (Some((name, _)), Some((same, rest))) if name == same && project.folder(name).is_empty() => rest,
+        _ => to,
+    };
     let place = project.workspace.locate(to).map_err(tool_error)?;
     if !place.is_dir() {
         return project.locate_entry(to);
@@ -51,7 +56,7 @@ pub(crate) fn count_files(leaves: &[TreeEntry]) -> String {
 }
 
 /// The changes of an added or removed tree, for the file history.
-pub(crate) fn changes(top: &Location, leaves: Vec<TreeEntry>, came: TreeChange) -> Vec<UnsavedChange> {
+pub(crate) fn changes(top: &Location, leaves: Vec<TreeEntry>, change: TreeChange) -> Vec<UnsavedChange> {
     let pieces = leaves.into_iter().map(|leaf| {
         let path = match leaf.path.as_os_str().is_empty() {
             true => top.relative().to_owned(),
@@ -66,7 +71,7 @@ pub(crate) fn changes(top: &Location, leaves: Vec<TreeEntry>, came: TreeChange) 
                 bytes: to.into_os_string().into_encoded_bytes(),
             },
         };
-        let (before, after) = match came {
+        let (before, after) = match change {
             TreeChange::Added => (None, Some(version)),
             TreeChange::Removed => (Some(version), None),
         };

@@ -32,6 +32,8 @@ fn key_sequences_of_terminals_are_parsed() {
         (b"\x1b\x7f", KeyCode::Backspace, M::ALT),
         (b"\x1b[A", KeyCode::Up, M::NONE),
         (b"\x1bOA", KeyCode::Up, M::NONE),
+        (b"\x1b[<64;10;5M", KeyCode::Up, M::NONE),
+        (b"\x1b[<65;10;5M", KeyCode::Down, M::NONE),
         (b"\x1b[1;5C", KeyCode::Right, M::CONTROL),
         (b"\x1b[Z", KeyCode::BackTab, M::SHIFT),
         (b"\x1b[5~", KeyCode::PageUp, M::NONE),

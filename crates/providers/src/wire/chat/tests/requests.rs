@@ -234,7 +234,7 @@ fn mistral_gets_short_ids_and_an_assistant_message_between_a_tool_and_the_user()
             vec![
                 result("toolu_01ABCDEF", vec![Block::text("x")]),
                 result("abcDEF123", vec![Block::text("y")]),
-                Part::text("go on"),
+                Part::text("continue"),
             ],
         ),
     ];
