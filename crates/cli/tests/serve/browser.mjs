@@ -83,7 +83,7 @@ const scenarios = {
     await page.waitForSelector(".queued");
     step("queued");
     await page.reload();
-    await page.waitForFunction(() => [...document.querySelectorAll(".reply .markdown")].at(-1)?.textContent.includes("Once"));
+    await page.waitForFunction(() => [...document.querySelectorAll(".reply .markdown")].some((node) => node.textContent.includes("Once")));
     await page.screenshot({ path: join(shots, "4-stream.png") });
     await page.waitForFunction(() => document.body.textContent.includes("The end."));
     await page.waitForFunction(() => document.body.textContent.includes("Short."));
