@@ -29,7 +29,7 @@ pub(crate) use code_search::{IndexCommand, SearchArgs, SessionsSearchArgs};
 pub(crate) use command_files::{CommandsArgs, CommandsSubcommand, PromptsCommand, PromptsListArgs};
 pub(crate) use eval::EvalArgs;
 pub(crate) use history::{DiffArgs, RedoArgs, RestoreArgs, RewindArgs, UndoArgs};
-pub(crate) use ledger::{CostArgs, CostGrouping, PromptDiffArgs, PromptExplainArgs};
+pub(crate) use ledger::{CostArgs, PromptDiffArgs, PromptExplainArgs};
 pub(crate) use login::{LoginArgs, LogoutArgs};
 pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub(crate) use open::OpenArgs;
@@ -39,7 +39,7 @@ pub(crate) use replay::ReplayArgs;
 pub(crate) use rules::{ModesArgs, PermissionsCommand, PermissionsTestArgs, RuleEffect, TrustArgs};
 pub(crate) use run::{ResumeArgs, RunArgs, TurnArgs};
 pub(crate) use serve::{ServeArgs, ServeCommand};
-pub(crate) use stats::{StatsArgs, StatsGrouping};
+pub(crate) use stats::StatsArgs;
 pub(crate) use tools::{ToolsArgs, ToolsCommand};
 
 use crate::exit;

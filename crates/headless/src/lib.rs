@@ -5,6 +5,7 @@
 
 pub mod driver;
 pub mod exit;
+pub mod manual_call;
 pub mod output;
 pub mod signals;
 pub mod structured_answer;

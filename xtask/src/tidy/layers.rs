@@ -23,6 +23,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("front ends", &["server", "tui"]),
     ("backends", &["backends"]),
     ("headless runs", &["headless"]),
+    ("analysis of sessions and models", &["analysis"]),
     ("binary", &["cli"]),
 ];
 

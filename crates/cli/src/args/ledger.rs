@@ -1,6 +1,7 @@
 //! The arguments of `hew prompt explain`, `hew prompt diff` and `hew cost`.
 
-use clap::{Args, ValueEnum};
+use analysis::CostGrouping;
+use clap::Args;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PromptExplainArgs {
@@ -41,19 +42,4 @@ pub(crate) struct CostArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// The grouping of costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CostGrouping {
-    /// Prompt sections and replies
-    Section,
-    /// Tools: their descriptions, calls and results in the prompt
-    Tool,
-    /// Models
-    Model,
-    /// Days
-    Day,
-    /// Sessions
-    Session,
 }

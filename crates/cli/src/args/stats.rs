@@ -1,6 +1,7 @@
 //! Arguments of `hew stats`.
 
-use clap::{Args, ValueEnum};
+use analysis::StatsGrouping;
+use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args)]
@@ -22,44 +23,4 @@ pub(crate) struct StatsArgs {
     /// Write a page with plots to this file
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-}
-
-/// The grouping of statistics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatsGrouping {
-    /// Models
-    Model,
-    /// Days
-    Day,
-    /// Modes
-    Mode,
-    /// Projects
-    Project,
-    /// Sessions
-    Session,
-    /// Purposes of requests: turns, titles, summaries
-    Purpose,
-    /// Tools
-    Tool,
-    /// Edits, by format and by how the old text was found
-    Edit,
-    /// Turns, by how they ended
-    Ending,
-}
-
-impl StatsGrouping {
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            StatsGrouping::Model => "model",
-            StatsGrouping::Day => "day",
-            StatsGrouping::Mode => "mode",
-            StatsGrouping::Project => "project",
-            StatsGrouping::Session => "session",
-            StatsGrouping::Purpose => "purpose",
-            StatsGrouping::Tool => "tool",
-            StatsGrouping::Edit => "edit",
-            StatsGrouping::Ending => "ending",
-        }
-    }
 }

@@ -1,15 +1,14 @@
 //! `hew predict`: edit predictions for editors, their counts, and their evaluation.
 
-mod eval;
-
 use super::load;
-use crate::args::{GlobalArgs, PredictArgs, PredictCommand};
+use crate::args::{GlobalArgs, PredictArgs, PredictCommand, PredictEvalArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::Result;
 use crate::output;
+use analysis::predictions::{self, CommitEdits, PredictionMethod};
 use backends::{EditorBackend, PredictionCounts, PredictionModel};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ pub(super) async fn predict(args: PredictArgs, global: &GlobalArgs, env: &Proces
     }
     let model = PredictionModel::connect(args.model.as_deref(), args.format.as_deref(), &loaded.config, env).await?;
     if let Some(PredictCommand::Eval(eval_args)) = &args.command {
-        return eval::eval(eval_args, &model, env).await;
+        return evaluate(eval_args, &model, env).await;
     }
     if std::io::stdin().is_terminal() {
         output::print_stderr(
@@ -41,6 +40,38 @@ fn status(json: bool, env: &ProcessEnv) -> Result<ExitStatus> {
             "requested {}, shown {}, accepted {}, rejected {}\n",
             counts.requested, counts.shown, counts.accepted, counts.rejected
         )
+    };
+    output::print_checked(&shown)?;
+    Ok(ExitStatus::Done)
+}
+
+/// Compares predictions with the edits of commits.
+async fn evaluate(args: &PredictEvalArgs, model: &PredictionModel, env: &ProcessEnv) -> Result<ExitStatus> {
+    let edits = CommitEdits {
+        repository: &args.repository,
+        skip: args.skip,
+        limit: args.limit,
+    };
+    let methods: &[PredictionMethod] = match args.baseline {
+        true => &[PredictionMethod::Prediction, PredictionMethod::Baseline],
+        false => &[PredictionMethod::Prediction],
+    };
+    let progress = |method: PredictionMethod, number: usize, count: usize| {
+        let end = if number == count { "\n" } else { "" };
+        output::print_stderr(&format!("\r{}: {number} of {count}{end}", method.name()));
+    };
+    let results = predictions::evaluate(&edits, model, methods, env, progress).await?;
+    let shown = if args.json {
+        let all: Vec<Value> = results
+            .iter()
+            .map(|(method, totals)| totals.json(method.name(), &model.name))
+            .collect();
+        output::pretty(&all)?
+    } else {
+        results
+            .iter()
+            .map(|(method, totals)| totals.line(method.name()))
+            .collect()
     };
     output::print_checked(&shown)?;
     Ok(ExitStatus::Done)

@@ -1,13 +1,13 @@
 //! `hew prompt`: shows the system prompt and the tools.
 
-use super::ledger::{self, RequestView};
-use super::load;
+use super::{load, load_for};
 use crate::args::{GlobalArgs, PromptShowArgs, PromptSubcommand as Args};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::Result;
 use crate::models::ModelRegistry;
-use crate::output;
+use crate::{output, project};
+use analysis::requests::{RequestDifference, RequestSections, SessionRequests};
 use model::{Info, Request};
 use prompt::tokens::{ExactTokenizer, TokenizerFamily};
 use prompt::{LayoutCache, RequestFrame, SystemPrompt, SystemPromptInput};
@@ -17,23 +17,61 @@ use toolbox::JobRegistryView;
 pub(super) async fn prompt(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     match args {
         Args::Show(args) => match &args.request {
-            Some(request) => {
-                let form = if args.json {
-                    RequestView::Json
-                } else {
-                    RequestView::Text
-                };
-                ledger::show(request, form, global, env).await
-            }
-            None => show(args, global, env).await,
+            Some(request) => show_request(request, args.json, global, env).await?,
+            None => show(args, global, env).await?,
         },
-        Args::Explain(args) => ledger::explain(args, global, env).await,
-        Args::Diff(args) => ledger::diff(args, global, env).await,
+        Args::Explain(args) => {
+            let session = requests(args.request.as_deref(), global, env).await?;
+            let sections = RequestSections::load(&session).await;
+            output::print_checked(&match args.json {
+                true => output::pretty(&sections.json())?,
+                false => sections.text(),
+            })?;
+        }
+        Args::Diff(args) => {
+            // Compares the first with the second; a single request is compared with the previous one.
+            let (from, to) = match &args.to {
+                Some(to) => (args.request.as_deref(), Some(to.as_str())),
+                None => (None, args.request.as_deref()),
+            };
+            let to = requests(to, global, env).await?;
+            let from = match from {
+                Some(from) => Some(requests(Some(from), global, env).await?),
+                None => None,
+            };
+            let difference = RequestDifference::load(from.as_ref(), &to).await?;
+            output::print_checked(&match args.json {
+                true => output::pretty(&difference.json())?,
+                false => difference.text(),
+            })?;
+        }
     }
+    Ok(ExitStatus::Done)
+}
+
+/// The recorded requests of `SESSION[:REQUEST]`.
+async fn requests(named: Option<&str>, global: &GlobalArgs, env: &ProcessEnv) -> Result<SessionRequests> {
+    let store = host::sessions::open_store(env)?;
+    SessionRequests::open(named, store, &project::root(global.cwd.as_deref(), env)?).await
+}
+
+/// Prints a recorded request as text, or the exact body that was sent.
+async fn show_request(named: &str, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
+    let session = requests(Some(named), global, env).await?;
+    if !json {
+        return output::print_checked(&session.text().await?);
+    }
+    let request = session.rebuild().await?;
+    let root = host::sessions::existing_root(session.project())?;
+    let loaded = load_for(root, global, env, Vec::new())?;
+    let models = ModelRegistry::new(&loaded.config, env);
+    let info = models.find(session.model())?;
+    let (body, _) = providers::render_body(&request, &info, &models.immediate_settings(&info)?);
+    output::print_checked(&format!("{}\n", String::from_utf8_lossy(&body)))
 }
 
 /// The first request of a new session.
-async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
+async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let (root, loaded) = load(global, env, Vec::new())?;
     let config = &loaded.config;
     let models = ModelRegistry::new(config, env);
@@ -92,7 +130,7 @@ async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> R
             output::print_stderr(&summary(&request, &rendered, &info, &mode.name));
         }
     }
-    Ok(ExitStatus::Done)
+    Ok(())
 }
 
 fn as_json(

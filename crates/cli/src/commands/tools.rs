@@ -8,20 +8,15 @@ use crate::failure::{Failure, Result};
 use crate::models::ModelRegistry;
 use crate::output::format::plural;
 use crate::output::table::{self, ColumnAlign};
-use crate::output::text::describe;
 use crate::output::{self};
-use futures::future::{BoxFuture, FutureExt as _};
-use headless::terminal_answers;
-use model::{Block, Features, Info};
-use policy::{Action, Decision, Policy};
+use headless::manual_call::{ManualApprover, ManualCallError, run_call};
+use model::{Block, Info};
+use policy::Policy;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Read;
 use std::sync::Arc;
-use tool::{
-    CallContext, CallInput, DynTool, Output, Registry, SubtaskReport, SubtaskRequest, ToolEffect, ToolHost,
-    UserQuestion,
-};
+use tool::{DynTool, Output, Registry, ToolEffect};
 
 /// The average number of bytes per token.
 const BYTES_PER_TOKEN: usize = 4;
@@ -63,12 +58,12 @@ pub(super) async fn tools(args: &ToolsArgs, global: &GlobalArgs, env: &ProcessEn
                 permissions,
             };
             let mode = found.choose(&config.mode, &[])?;
-            let rules = ManualApprover {
+            let approver = ManualApprover {
                 policy,
                 mode,
                 yes: *yes,
             };
-            run(&registry, name, input, rules, info.as_ref(), args.json).await?;
+            run(&registry, name, input, &approver, info.as_ref(), args.json).await?;
         }
     }
     Ok(ExitStatus::Done)
@@ -162,29 +157,17 @@ async fn run(
     registry: &Registry,
     name: &str,
     input: &str,
-    rules: ManualApprover,
+    approver: &ManualApprover,
     info: Option<&Info>,
     json: bool,
 ) -> Result<()> {
-    let input = parse(input)?;
-    let Some((tool, inner)) = registry.resolve_call(name, &input) else {
-        return Err(Failure::usage(format!("there is no tool `{name}`")));
-    };
-    let input = CallInput::from(inner.unwrap_or(input));
-    let actions = tool
-        .actions(&input)
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    let name = tool.spec().name.clone();
-    for action in &actions {
-        rules.approve(&name, action)?;
-    }
-    let context = CallContext {
-        level: rules.policy.level,
-        host: Arc::new(ManualHost { rules, name }),
-        ..CallContext::detached("by-hand".into(), info.map_or(EVERYTHING, |info| info.features))
-    };
-    let output = tool.run(input, context).await;
-    let output = output.map_err(|error| Failure::failed(error.to_string()))?;
+    let called = run_call(registry, name, parse(input)?, approver, info).await;
+    let output = called.map_err(|error| match error {
+        ManualCallError::UnknownTool => Failure::usage(format!("there is no tool `{name}`")),
+        ManualCallError::InvalidInput(error) => Failure::usage(error.to_string()),
+        ManualCallError::Refused(failure) => failure,
+        ManualCallError::Failed(error) => Failure::failed(error.to_string()),
+    })?;
     match json {
         true => output::print_checked(&output::pretty(&output_json(&output))?),
         false => {
@@ -196,56 +179,6 @@ async fn run(
         }
     }
 }
-
-/// Runs a recorded call; returns its content, or why it was not run.
-pub(super) async fn run_call(
-    registry: &Registry,
-    name: &str,
-    input: Value,
-    rules: &ManualApprover,
-    info: Option<&Info>,
-) -> std::result::Result<Vec<Block>, String> {
-    let Some((tool, inner)) = registry.resolve_call(name, &input) else {
-        return Err("there is no such tool outside a session".into());
-    };
-    let input = CallInput::from(inner.unwrap_or(input));
-    let name = tool.spec().name.clone();
-    let failed = |error: tool::Error| {
-        vec![Block::Text {
-            text: error.to_string(),
-        }]
-    };
-    let actions = match tool.actions(&input) {
-        Ok(actions) => actions,
-        Err(error) => return Ok(failed(error)),
-    };
-    for action in &actions {
-        rules.approve(&name, action).map_err(|failure| failure.message)?;
-    }
-    let host = ManualHost {
-        rules: rules.clone(),
-        name,
-    };
-    let context = CallContext {
-        level: rules.policy.level,
-        host: Arc::new(host),
-        ..CallContext::detached("replay".into(), info.map_or(EVERYTHING, |info| info.features))
-    };
-    Ok(tool
-        .run(input, context)
-        .await
-        .map_or_else(failed, |output| output.content))
-}
-
-/// Without a model, all tools are included.
-const EVERYTHING: Features = Features {
-    tools: true,
-    parallel_tools: true,
-    images: true,
-    pdf: true,
-    reasoning: false,
-    caching: false,
-};
 
 fn parse(input: &str) -> Result<Value> {
     let mut text = input.to_owned();
@@ -261,56 +194,6 @@ fn parse(input: &str) -> Result<Value> {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err(Failure::usage("the input must be a JSON object").hint("such as '{\"path\": \"README.md\"}'")),
         Err(error) => Err(Failure::usage(format!("the input is not JSON: {error}"))),
-    }
-}
-
-/// Applies the model's rules; approvals are requested on the terminal.
-#[derive(Clone)]
-pub(super) struct ManualApprover {
-    pub(super) policy: Policy,
-    pub(super) mode: policy::Mode,
-    /// Whether all approvals are given in advance.
-    pub(super) yes: bool,
-}
-
-impl ManualApprover {
-    fn approve(&self, tool: &str, action: &Action) -> Result<()> {
-        match self.policy.decide(&self.mode, tool, action) {
-            Decision::Allow => Ok(()),
-            Decision::Deny { why } => Err(Failure::failed(format!("not allowed: {why}"))),
-            Decision::Ask { .. } if self.yes => Ok(()),
-            Decision::Ask { why } if terminal_answers::is_interactive() => {
-                match terminal_answers::confirm(&format!("{tool} wants {}: {why}; continue?", describe(action))) {
-                    true => Ok(()),
-                    false => Err(Failure::failed("nothing was done")),
-                }
-            }
-            Decision::Ask { why } => Err(Failure::failed(format!(
-                "not run: {why}, and there is no terminal to ask on"
-            ))
-            .hint("--yes allows it")),
-        }
-    }
-}
-
-/// Applies the rules to actions that appear only while a tool runs.
-struct ManualHost {
-    rules: ManualApprover,
-    name: String,
-}
-
-impl ToolHost for ManualHost {
-    fn permit(&self, action: Action) -> BoxFuture<'static, std::result::Result<(), tool::Error>> {
-        let approved = self.rules.approve(&self.name, &action);
-        async move { approved.map_err(|failure| tool::Error::Failed(failure.message)) }.boxed()
-    }
-
-    fn ask(&self, inquiry: UserQuestion) -> BoxFuture<'static, std::result::Result<String, tool::Error>> {
-        tool::DetachedHost.ask(inquiry)
-    }
-
-    fn delegate(&self, task: SubtaskRequest) -> BoxFuture<'static, std::result::Result<SubtaskReport, tool::Error>> {
-        tool::DetachedHost.delegate(task)
     }
 }
 

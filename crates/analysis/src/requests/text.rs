@@ -4,7 +4,7 @@ use crate::output::format::sanitise;
 use model::{Block, Message, Part, Request, Role, ToolOutcome, ToolSpec};
 
 /// The whole request, in the order in which the model sees it.
-pub(super) fn text(request: &Request) -> String {
+pub(super) fn request_text(request: &Request) -> String {
     let mut text = String::new();
     if !request.tools.is_empty() {
         text.push_str("# Tools\n");

@@ -1,11 +1,8 @@
-//! `hew predict eval`: predictions compared with the edits of a repository's commits.
+//! Predictions compared with the edits of a repository's commits.
 
-use crate::args::PredictEvalArgs;
-use crate::environment::ProcessEnv;
-use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::output;
 use backends::PredictionModel;
+use host::environment::ProcessEnv;
 use host::program::run_program;
 use predict::answer::{self, AnswerEnd, RejectedAnswer};
 use predict::evaluation::{self, PredictionCase, PredictionScore};
@@ -20,9 +17,20 @@ const MAX_FILE: usize = 400_000;
 /// The number of commits that are read.
 const MAX_COMMITS: usize = 2_000;
 
+/// The edits of a repository's commits that are predicted.
+#[derive(Debug, Clone)]
+pub struct CommitEdits<'a> {
+    /// The repository.
+    pub repository: &'a Path,
+    /// How many edits are skipped first.
+    pub skip: usize,
+    /// The maximum number of edits.
+    pub limit: usize,
+}
+
 /// The sums of all cases.
 #[derive(Debug, Default)]
-struct EvaluationTotals {
+pub struct EvaluationTotals {
     cases: usize,
     exact: usize,
     reverting: usize,
@@ -35,45 +43,47 @@ struct EvaluationTotals {
 
 /// Which prompt is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
+pub enum PredictionMethod {
     /// With the edit history.
     Prediction,
     /// A completion at the cursor, without history.
     Baseline,
 }
 
-pub(super) async fn eval(args: &PredictEvalArgs, model: &PredictionModel, env: &ProcessEnv) -> Result<ExitStatus> {
-    let cases = read_cases(args, env).await?;
+impl PredictionMethod {
+    /// The name in the output.
+    pub fn name(self) -> &'static str {
+        match self {
+            PredictionMethod::Prediction => "prediction",
+            PredictionMethod::Baseline => "baseline",
+        }
+    }
+}
+
+/// Measures a model with each method; `progress` receives the method, the number of the edit and the number of all edits.
+pub async fn evaluate(
+    edits: &CommitEdits<'_>,
+    model: &PredictionModel,
+    methods: &[PredictionMethod],
+    env: &ProcessEnv,
+    mut progress: impl FnMut(PredictionMethod, usize, usize),
+) -> Result<Vec<(PredictionMethod, EvaluationTotals)>> {
+    let cases = read_cases(edits, env).await?;
     if cases.is_empty() {
         return Err(Failure::usage(
             "the repository has no commits with several edits of one file",
         ));
     }
-    let mut methods = vec![("prediction", Method::Prediction)];
-    if args.baseline {
-        methods.push(("baseline", Method::Baseline));
-    }
     let mut results = Vec::new();
-    for (name, method) in methods {
+    for method in methods {
         let mut totals = EvaluationTotals::default();
         for (number, case) in cases.iter().enumerate() {
-            output::print_stderr(&format!("\r{name}: {} of {}", number + 1, cases.len()));
-            totals.add(measure(case, model, method).await?);
+            progress(*method, number + 1, cases.len());
+            totals.add(measure(case, model, *method).await?);
         }
-        output::print_stderr("\n");
-        results.push((name, totals));
+        results.push((*method, totals));
     }
-    let shown = if args.json {
-        let all: Vec<Value> = results
-            .iter()
-            .map(|(name, totals)| totals.json(name, &model.name))
-            .collect();
-        output::pretty(&all)?
-    } else {
-        results.iter().map(|(name, totals)| totals.line(name)).collect()
-    };
-    output::print_checked(&shown)?;
-    Ok(ExitStatus::Done)
+    Ok(results)
 }
 
 /// The outcome of one case.
@@ -84,11 +94,11 @@ struct Measured {
     time: Duration,
 }
 
-async fn measure(case: &PredictionCase, model: &PredictionModel, method: Method) -> Result<Measured> {
+async fn measure(case: &PredictionCase, model: &PredictionModel, method: PredictionMethod) -> Result<Measured> {
     let none = EditHistory::default();
     let history = match method {
-        Method::Prediction => &case.history,
-        Method::Baseline => &none,
+        PredictionMethod::Prediction => &case.history,
+        PredictionMethod::Baseline => &none,
     };
     let input = PromptInput {
         path: &case.path,
@@ -109,7 +119,7 @@ async fn measure(case: &PredictionCase, model: &PredictionModel, method: Method)
             time: start.elapsed(),
         });
     };
-    let is_plain = method == Method::Baseline && model.format.kind == FormatKind::Fim;
+    let is_plain = method == PredictionMethod::Baseline && model.format.kind == FormatKind::Fim;
     if is_plain {
         prompt = prompt::completion_at_cursor(model.format, &input, prompt);
     }
@@ -184,7 +194,8 @@ impl EvaluationTotals {
         sum / self.cases.max(1) as f64
     }
 
-    fn line(&self, name: &str) -> String {
+    /// One line.
+    pub fn line(&self, name: &str) -> String {
         format!(
             "{name}: {} edits, exact {:.1} %, line F1 {:.3}, deltaChrF {:.3}, answered {:.1} %, reverting {:.1} %, \
              {} prompt tokens on average, median {} ms\n",
@@ -199,7 +210,8 @@ impl EvaluationTotals {
         )
     }
 
-    fn json(&self, name: &str, model: &str) -> Value {
+    /// The averages.
+    pub fn json(&self, name: &str, model: &str) -> Value {
         json!({
             "method": name,
             "model": model,
@@ -216,8 +228,8 @@ impl EvaluationTotals {
 }
 
 /// The cases of the newest commits, oldest edits of each commit first.
-async fn read_cases(args: &PredictEvalArgs, env: &ProcessEnv) -> Result<Vec<PredictionCase>> {
-    let repository = args.repository.as_path();
+async fn read_cases(edits: &CommitEdits<'_>, env: &ProcessEnv) -> Result<Vec<PredictionCase>> {
+    let repository = edits.repository;
     let count = format!("-n{MAX_COMMITS}");
     let log = git(repository, &["log", "--no-merges", "--format=%H", &count], env).await?;
     let mut cases = Vec::new();
@@ -250,11 +262,11 @@ async fn read_cases(args: &PredictEvalArgs, env: &ProcessEnv) -> Result<Vec<Pred
                 cases.extend(evaluation::cases(path, &old, &new));
             }
         }
-        if cases.len() >= args.skip + args.limit {
+        if cases.len() >= edits.skip + edits.limit {
             break;
         }
     }
-    Ok(cases.into_iter().skip(args.skip).take(args.limit).collect())
+    Ok(cases.into_iter().skip(edits.skip).take(edits.limit).collect())
 }
 
 async fn git(repository: &Path, args: &[&str], env: &ProcessEnv) -> Result<String> {

@@ -1,12 +1,7 @@
-//! `hew prompt explain`: the sections of requests, cache hits and causes of misses.
+//! The sections of requests, cache hits and causes of misses.
 
-use super::snapshot::again;
+use super::rebuild::rebuild;
 use super::{SessionRequests, TURN, prices};
-use crate::args::{GlobalArgs, PromptExplainArgs};
-use crate::environment::ProcessEnv;
-use crate::exit::ExitStatus;
-use crate::failure::Result;
-use crate::output;
 use crate::output::format::{dollars, rfc3339, sanitise};
 use crate::output::table::{self, ColumnAlign};
 use prompt::tokens::{ExactTokenizer, TokenizerFamily};
@@ -14,34 +9,43 @@ use serde_json::{Value, json};
 use session::{PromptDifference, PromptRecord, RequestRecord};
 use std::collections::HashMap;
 
-pub(in crate::commands) async fn explain(
-    args: &PromptExplainArgs,
-    global: &GlobalArgs,
-    env: &ProcessEnv,
-) -> Result<ExitStatus> {
-    let session = SessionRequests::open(args.request.as_deref(), global, env).await?;
-    let counted = counted(&session, session.chosen()).await;
-    if args.json {
-        let value = match session.chosen {
-            Some(index) => as_json(&session, index, counted.as_ref()),
-            None => (0..session.requests.len())
-                .map(|index| as_json(&session, index, None))
+/// The sections of a session's requests: of the selected one, or of all.
+pub struct RequestSections<'a> {
+    session: &'a SessionRequests,
+    counted: Option<TokenizerCounts>,
+}
+
+impl<'a> RequestSections<'a> {
+    /// Counts the sections of the selected request with its model's tokenizer, if possible.
+    pub async fn load(session: &'a SessionRequests) -> RequestSections<'a> {
+        let counted = counted(session, session.chosen()).await;
+        RequestSections { session, counted }
+    }
+
+    /// Tables: without a selected request, one with a line for each request comes first.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if self.session.chosen.is_none() {
+            text.push_str(&overview(self.session));
+            text.push('\n');
+        }
+        text.push_str(&sections(self.session, self.session.chosen(), self.counted.as_ref()));
+        sanitise(&text)
+    }
+
+    /// The selected request, or a list of all.
+    pub fn json(&self) -> Value {
+        match self.session.chosen {
+            Some(index) => as_json(self.session, index, self.counted.as_ref()),
+            None => (0..self.session.requests.len())
+                .map(|index| as_json(self.session, index, None))
                 .collect(),
-        };
-        output::print_checked(&output::pretty(&value)?)?;
-        return Ok(ExitStatus::Done);
+        }
     }
-    let mut text = String::new();
-    if session.chosen.is_none() {
-        text.push_str(&overview(&session));
-        text.push('\n');
-    }
-    text.push_str(&sections(&session, session.chosen(), counted.as_ref()));
-    output::print_checked(&sanitise(&text))?;
-    Ok(ExitStatus::Done)
 }
 
 /// Exact token counts of the sections of a request.
+#[derive(Debug)]
 struct TokenizerCounts {
     /// The name of the tokenizer.
     by: &'static str,
@@ -54,7 +58,7 @@ async fn counted(session: &SessionRequests, index: usize) -> Option<TokenizerCou
     let record = session.requests.get(index)?;
     let family = TokenizerFamily::of_id(&record.model);
     let by = family.tokenizer()?;
-    let request = again(session, index).await.ok()?;
+    let request = rebuild(session, index).await.ok()?;
     let exact = ExactTokenizer::load(family)?;
     let sections = prompt::Ledger::exact_counts(&request, &record.model, &exact).into_iter();
     let sections = sections.map(|(name, tokens)| match record.purpose.as_str() {

@@ -1,22 +1,20 @@
-//! The requests of a session: `hew prompt explain`, `hew prompt diff` and `hew prompt show`.
+//! The recorded requests of a session: their sections, differences and content.
 
-mod diff;
-mod explain;
-mod render;
-mod snapshot;
+mod difference;
+mod rebuild;
+mod sections;
+mod text;
 
-pub(super) use diff::diff;
-pub(super) use explain::explain;
-pub(super) use snapshot::{RequestView, show};
+pub use difference::RequestDifference;
+pub use sections::RequestSections;
 
-use crate::args::GlobalArgs;
-use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
-use crate::project;
-use host::sessions::{find, short_id};
+use crate::selection::SessionSelection;
+use host::sessions::short_id;
 use model::Cost;
-use session::{LedgerSection, RequestEnd, RequestRecord, SessionMeta, Store};
+use session::{LedgerSection, RequestEnd, RequestRecord, SessionMeta, Store, Time};
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use store::SqliteStore;
 
@@ -24,7 +22,7 @@ use store::SqliteStore;
 const TURN: &str = "turn";
 
 /// A session's own requests.
-struct SessionRequests {
+pub struct SessionRequests {
     store: Arc<SqliteStore>,
     meta: SessionMeta,
     /// The recorded requests, oldest first: those of turns, then others.
@@ -37,15 +35,18 @@ struct SessionRequests {
 
 impl SessionRequests {
     /// Loads the requests of `SESSION[:REQUEST]`.
-    async fn open(named: Option<&str>, global: &GlobalArgs, env: &ProcessEnv) -> Result<SessionRequests> {
+    pub async fn open(named: Option<&str>, store: Arc<SqliteStore>, project: &Path) -> Result<SessionRequests> {
         let (session, request) = match named.map(|named| named.split_once(':').unwrap_or((named, ""))) {
-            Some((session, request)) => (session, Some(request).filter(|request| !request.is_empty())),
-            None => ("", None),
+            Some((session, request)) => (Some(session), Some(request).filter(|request| !request.is_empty())),
+            None => (None, None),
         };
-        let store = host::sessions::open_store(env)?;
-        let here = project::root(global.cwd.as_deref(), env)?;
-        let session = Some(session).filter(|name| !name.is_empty() && *name != "last");
-        let meta = find(&store, session, &here).await?;
+        let selection = SessionSelection {
+            session,
+            all_projects: false,
+            project,
+            since: Time(0),
+        };
+        let meta = selection.find(&store).await?;
         let mut below: HashSet<session::RequestId> = HashSet::new();
         for child in store.children(meta.id).await? {
             below.extend(
@@ -78,6 +79,16 @@ impl SessionRequests {
         };
         session.chosen = request.map(|request| session.choose(request)).transpose()?;
         Ok(session)
+    }
+
+    /// The folder of the session's project.
+    pub fn project(&self) -> &Path {
+        &self.meta.root
+    }
+
+    /// The model of the selected request.
+    pub fn model(&self) -> &str {
+        &self.requests[self.chosen()].model
     }
 
     /// The selected request; the newest one of a turn if none is selected.
@@ -137,7 +148,7 @@ fn is_listed(record: &RequestRecord) -> bool {
 }
 
 /// The cost of each section of a prompt; empty if prices are unknown.
-pub(super) fn prices(record: &RequestRecord) -> Option<Vec<Cost>> {
+pub(crate) fn prices(record: &RequestRecord) -> Option<Vec<Cost>> {
     let paid = record.prompt.as_ref()?.cost?;
     // The provider's report counts: cached tokens are at the beginning.
     let mut sections = record.sections.clone();

@@ -18,7 +18,7 @@ const MAX_FILES: usize = 20_000;
 const LIST_TIME: Duration = Duration::from_secs(60);
 
 /// Copies the files of a project that are not ignored.
-pub(super) fn copy_project(root: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_project(root: &Path, to: &Path) -> Result<()> {
     let workspace = Workspace::open(root).map_err(review::Error::from)?;
     let place = workspace.locate(root).map_err(review::Error::from)?;
     let list = place
@@ -42,7 +42,7 @@ pub(super) fn copy_project(root: &Path, to: &Path) -> Result<()> {
 }
 
 /// Restores the files that a session changed to their versions before the item with this index.
-pub(super) async fn restore(
+pub(crate) async fn restore(
     store: &SqliteStore,
     items: &[Arc<Item>],
     before: usize,
@@ -64,7 +64,7 @@ pub(super) async fn restore(
 }
 
 /// Writes versions of files to a copy of a project; files without a version are removed.
-pub(super) async fn write_versions(
+pub(crate) async fn write_versions(
     store: &SqliteStore,
     files: &[(&Path, Option<&FileVersion>)],
     root: &Path,
@@ -99,12 +99,12 @@ pub(super) async fn write_versions(
 }
 
 /// The path in the copy. Paths in the project are relative to it; files elsewhere are not copied.
-pub(super) fn in_copy(path: &Path, root: &Path, copy: &Path) -> Option<PathBuf> {
+pub(crate) fn in_copy(path: &Path, root: &Path, copy: &Path) -> Option<PathBuf> {
     let relative = path.strip_prefix(root).unwrap_or(path);
     (!relative.is_absolute()).then(|| copy.join(relative))
 }
 
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|error| Failure::file("create", parent, &error))?;
     }

@@ -1,9 +1,8 @@
 //! Statistics as one HTML page, with plots and without any reference to other files.
 
-use super::aggregate::{StatsData, StatsSum, aggregate};
+use super::groups::{StatsSum, aggregate};
 use super::plot::{bars, escape, histogram};
-use super::{as_text, duration, percent, point_text};
-use crate::args::StatsGrouping;
+use super::{StatsData, StatsGrouping, as_text, duration, percent, point_text};
 use crate::output::format::{rfc3339, tokens};
 use session::{SurvivalPoint, Time};
 use std::collections::BTreeMap;

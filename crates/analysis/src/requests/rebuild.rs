@@ -1,55 +1,27 @@
 //! A request as it was sent, rebuilt from the log and its record.
 
-use super::{SessionRequests, render};
-use crate::args::GlobalArgs;
-use crate::commands::load_for;
-use crate::environment::ProcessEnv;
-use crate::exit::ExitStatus;
+use super::{SessionRequests, text};
 use crate::failure::{Failure, Result};
-use crate::models::ModelRegistry;
-use crate::output;
 use model::{Message, Request};
 use prompt::RequestSnapshot;
 use session::{BlobId, Item, MessageRef, Store as _};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How a request is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum RequestView {
-    /// Readable text.
-    Text,
-    /// The exact body that was sent.
-    Json,
-}
-
-/// `hew prompt show SESSION[:REQUEST]`.
-pub(in crate::commands) async fn show(
-    named: &str,
-    form: RequestView,
-    global: &GlobalArgs,
-    env: &ProcessEnv,
-) -> Result<ExitStatus> {
-    let session = SessionRequests::open(Some(named), global, env).await?;
-    let index = session.chosen();
-    let request = again(&session, index).await?;
-    match form {
-        RequestView::Text => output::print_checked(&render::text(&request))?,
-        RequestView::Json => {
-            let root = host::sessions::existing_root(&session.meta.root)?;
-            let loaded = load_for(root, global, env, Vec::new())?;
-            let models = ModelRegistry::new(&loaded.config, env);
-            let info = models.find(&session.requests[index].model)?;
-            let settings = models.immediate_settings(&info)?;
-            let (body, _) = providers::render_body(&request, &info, &settings);
-            output::print_checked(&format!("{}\n", String::from_utf8_lossy(&body)))?;
-        }
+impl SessionRequests {
+    /// The selected request as it was sent.
+    pub async fn rebuild(&self) -> Result<Request> {
+        rebuild(self, self.chosen()).await
     }
-    Ok(ExitStatus::Done)
+
+    /// The selected request as readable text.
+    pub async fn text(&self) -> Result<String> {
+        Ok(text::request_text(&self.rebuild().await?))
+    }
 }
 
 /// Rebuilds the request.
-pub(super) async fn again(session: &SessionRequests, index: usize) -> Result<Request> {
+pub(super) async fn rebuild(session: &SessionRequests, index: usize) -> Result<Request> {
     let lost = || Failure::failed(format!("request {} is not completely recorded", session.name(index)));
     let record = &session.requests[index];
     let (references, frame) = prompt::request_layout(&session.requests, record.id).ok_or_else(lost)?;

@@ -1,11 +1,11 @@
-//! `hew replay --run-tools`: runs the calls of a session again, in a copy of the project as it was before the session.
+//! Runs the calls of a session again, in a copy of the project as it was before the session.
 
-use crate::args::GlobalArgs;
-use crate::commands::tools::{ManualApprover, run_call};
-use crate::commands::{load_for, project_copy};
-use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::models::ModelRegistry;
+use crate::project_copy;
+use headless::manual_call::{ManualApprover, ManualCallError, run_call};
+use host::SessionFlags;
+use host::environment::ProcessEnv;
 use model::{Block, CallId, Part};
 use policy::Policy;
 use review::VersionContents;
@@ -14,13 +14,14 @@ use session::{Body, Change, FileKind, SessionMeta, Store as _};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use store::SqliteStore;
+use tool::Output;
 
 /// A call that was run again.
 #[derive(Debug, Serialize)]
-pub(super) struct ToolRun {
+pub struct ToolRun {
     item: String,
     tool: String,
-    pub(super) result: ToolRunResult,
+    result: ToolRunResult,
     /// The first line that differs, or why it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
@@ -32,14 +33,15 @@ pub(super) struct ToolRun {
 /// How the result of a call compares with the recorded one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum ToolRunResult {
+enum ToolRunResult {
     Same,
     Differs,
     NotRun,
 }
 
 impl ToolRun {
-    pub(super) fn text(&self) -> String {
+    /// One line.
+    pub fn text(&self) -> String {
         let result = match (self.result, &self.detail) {
             (ToolRunResult::Same, _) => "same result".to_owned(),
             (ToolRunResult::Differs, Some(line)) => format!("differs: {line}"),
@@ -56,14 +58,23 @@ impl ToolRun {
     }
 }
 
-/// Runs all calls in order.
-pub(super) async fn run(
+/// The calls of a session that were run again.
+#[derive(Debug)]
+pub struct ToolRuns {
+    /// The calls, in order.
+    pub runs: Vec<ToolRun>,
+    /// The warnings of the configuration.
+    pub warnings: Vec<String>,
+}
+
+/// Runs all calls in order, in a copy of the project as it was before the session.
+pub async fn run_tools(
     store: &SqliteStore,
     meta: &SessionMeta,
     yes: bool,
-    global: &GlobalArgs,
+    flags: &SessionFlags,
     env: &ProcessEnv,
-) -> Result<Vec<ToolRun>> {
+) -> Result<ToolRuns> {
     let folder = tempfile::tempdir().map_err(|error| Failure::failed(format!("no temporary folder: {error}")))?;
     let copy = folder
         .path()
@@ -74,7 +85,7 @@ pub(super) async fn run(
     }
     let items = store.load(meta.id).await?.items;
     project_copy::restore(store, &items, 0, &meta.root, &copy).await?;
-    let loaded = load_for(copy.clone(), global, env, Vec::new())?;
+    let loaded = flags.load_config(&copy, env)?;
     let info = ModelRegistry::new(&loaded.config, env).find(&meta.model).ok();
     let (permissions, _) = host::permissions::load(&loaded.layers, loaded.trust, &copy, env);
     let found = host::project_context::load_modes(&copy, loaded.trust, env);
@@ -111,9 +122,9 @@ pub(super) async fn run(
                 };
                 let recorded: Vec<Block> = message.parts.iter().flat_map(blocks).cloned().collect();
                 let input = moved(input, &meta.root, &copy);
-                let again = run_call(&registry, &name, input, &approver, info.as_ref()).await;
-                let (result, detail) = match again {
-                    Err(why) => {
+                let called = run_call(&registry, &name, input, &approver, info.as_ref()).await;
+                let (result, detail) = match content(called) {
+                    Err(NotRun(why)) => {
                         let changed: Vec<_> = changes
                             .iter()
                             .map(|change| (change.path.as_path(), change.after.as_ref()))
@@ -137,8 +148,26 @@ pub(super) async fn run(
             _ => {}
         }
     }
-    Ok(runs)
+    Ok(ToolRuns {
+        runs,
+        warnings: loaded.warnings,
+    })
 }
+
+/// What the model would see, or why the call was not run.
+fn content(called: std::result::Result<Output, ManualCallError>) -> std::result::Result<Vec<Block>, NotRun> {
+    match called {
+        Ok(output) => Ok(output.content),
+        Err(ManualCallError::InvalidInput(error) | ManualCallError::Failed(error)) => Ok(vec![Block::Text {
+            text: error.to_string(),
+        }]),
+        Err(ManualCallError::UnknownTool) => Err(NotRun("there is no such tool outside a session".into())),
+        Err(ManualCallError::Refused(failure)) => Err(NotRun(failure.message)),
+    }
+}
+
+/// Why a call was not run.
+struct NotRun(String);
 
 fn blocks(part: &Part) -> &[Block] {
     match part {

@@ -1,23 +1,15 @@
 //! Adds up measurements in groups.
 
-use crate::args::StatsGrouping;
-use crate::commands::cost::day;
+use super::{StatsData, StatsGrouping};
+use crate::dates::day;
 use host::sessions::short_id;
 use model::Cost;
 use serde_json::{Value, json};
 use session::{
-    ApprovalOutcome, CallEnd, CallRecord, ItemId, LineCounts, RequestEnd, RequestRecord, SessionId, SessionMeta,
-    SurvivalPoint, SurvivalRecord, TurnRecord,
+    ApprovalOutcome, CallEnd, CallRecord, ItemId, LineCounts, RequestEnd, RequestRecord, SessionId, SurvivalPoint,
+    SurvivalRecord, TurnRecord,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use store::Measurements;
-
-/// The counted values.
-pub(super) struct StatsData {
-    pub(super) sessions: HashMap<SessionId, SessionMeta>,
-    pub(super) requests: Vec<(SessionId, RequestRecord)>,
-    pub(super) measured: Measurements,
-}
 
 /// The figures of one group.
 #[derive(Debug, Default)]

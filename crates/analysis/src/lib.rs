@@ -1,0 +1,22 @@
+//! Analyses stored sessions and measures models: costs, statistics, requests, replays, evaluations and canaries.
+//!
+//! Results are values with a text and a JSON form; nothing is printed here.
+
+pub mod canary;
+mod costs;
+mod dates;
+pub mod evaluation;
+pub mod predictions;
+mod project_copy;
+pub mod replay;
+pub mod requests;
+mod selection;
+mod statistics;
+
+pub use costs::{CostGrouping, CostReport};
+pub use dates::parse_since;
+pub use selection::SessionSelection;
+pub use statistics::{StatsData, StatsGrouping, StatsReport};
+
+use headless::output;
+use host::{failure, models};
