@@ -1,6 +1,7 @@
 //! The backends of the front ends: what `tui` and `server` need from `host`, and sessions as documents.
 
 mod acp_backend;
+pub mod doctor;
 mod editor_backend;
 mod prediction_model;
 mod remote_backend;
@@ -9,6 +10,7 @@ pub mod session_export;
 pub mod session_markdown;
 mod tui_backend;
 mod web_backend;
+mod web_endpoint;
 
 pub use acp_backend::AcpBackend;
 pub use editor_backend::{EditorBackend, PredictionCounts};
@@ -19,6 +21,7 @@ pub use tui_backend::{
     Highlighter, TuiBackend, chosen, config_problems, open_editor, sandbox_summary, unfinished_session, version_text,
 };
 pub use web_backend::{DeviceFiles, WebBackend};
+pub use web_endpoint::{EndpointOptions, PublishedServer, ServerFile, WebEndpoint};
 
 use host::{atomic, config, environment, failure, grants, keys, models, paths, project};
 

@@ -92,7 +92,7 @@ fn every_type_of_line_is_described() {
 #[test]
 fn every_field_of_changes_is_described() {
     let page = page("json-changes.md");
-    let schema = crate::commands::changes::json_schema();
+    let schema = headless::output::changes_json::json_schema();
     let definitions = schema["$defs"].as_object().unwrap().values();
     let mut count = 0;
     for object in definitions.chain([&schema]) {

@@ -5,6 +5,7 @@
 
 pub mod driver;
 pub mod exit;
+pub mod line_session;
 pub mod manual_call;
 pub mod output;
 pub mod signals;

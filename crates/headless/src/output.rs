@@ -1,14 +1,18 @@
 //! Output: text, JSON lines, tables.
 
 pub mod call_line;
+pub mod change_list;
+pub mod changes_json;
 pub mod color;
 pub mod format;
 pub mod json;
+pub mod patch;
 pub mod printable;
 pub mod status;
 pub mod status_line;
 pub mod summary;
 pub mod table;
+pub mod terminal_kind;
 pub mod text;
 pub mod write_failures;
 

@@ -37,6 +37,7 @@ pub mod project_programs;
 pub mod redaction;
 pub mod replay;
 mod roots;
+pub mod saved_prompts;
 mod session_flags;
 pub mod sessions;
 pub mod survival;
@@ -45,6 +46,7 @@ mod telemetry;
 pub mod text;
 pub mod tools;
 pub mod trust;
+pub mod trust_question;
 pub mod validate;
 mod web;
 

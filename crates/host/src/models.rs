@@ -1,6 +1,7 @@
 //! Models and providers: lookup by name, keys and connections.
 
 mod aliases;
+mod listing;
 mod local;
 mod lookup;
 mod settings;
@@ -8,6 +9,7 @@ mod suggest;
 mod thinking;
 mod url;
 
+pub use listing::{ListingOptions, ModelListing};
 pub use local::{MainModel, MainModelChoice, best_model};
 pub use suggest::listing_order;
 pub use thinking::default_effort;

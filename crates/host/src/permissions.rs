@@ -2,11 +2,15 @@
 
 use crate::config::{ApprovalConfig, ConfigLayer, ConfigOrigin, HookConfig, PermissionsConfig};
 use crate::environment::ProcessEnv;
+use crate::grants;
 use crate::paths;
 use crate::roots;
 use crate::trust::ProjectTrust;
 use context::{FileOrigin, ReadRefusal};
-use policy::{ApprovalSettings, IGNORE_FILES, IgnoreRules, Permissions, ProjectPaths, ProtectedPaths};
+use policy::{
+    Action, ApprovalSettings, IGNORE_FILES, IgnoreRules, Match, MatchMode, Permissions, Policy, ProjectPaths,
+    ProtectedPaths, Rule, RuleOrigin,
+};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -127,4 +131,59 @@ fn load_ignore_files<'a>(roots: impl Iterator<Item = &'a Path>) -> (IgnoreRules,
     let (ignore, problems) = IgnoreRules::new(texts.iter().map(|(name, text)| (*name, text.as_str())));
     warnings.extend(problems.iter().map(ToString::to_string));
     (ignore, warnings)
+}
+
+/// A heading for the rules of a layer.
+pub fn heading(origin: RuleOrigin) -> &'static str {
+    match origin {
+        RuleOrigin::User => "your rules",
+        RuleOrigin::TrustedProject => "the project's rules (trusted)",
+        RuleOrigin::UntrustedProject => "the project's rules (not trusted: they may forbid, not allow)",
+    }
+}
+
+/// Descriptions of the matching rules and answers.
+pub fn matching_rules(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
+    let permissions = &policy.permissions;
+    let commands = match action {
+        Action::Run { command, .. } | Action::Escalate { command, .. } => policy::shell::parse(command).commands,
+        _ => Vec::new(),
+    };
+    let is_about = |rule: &Rule, reading: MatchMode| {
+        rule.matches(tool, action, &permissions.project, reading) != Match::No
+            || commands
+                .iter()
+                .any(|simple| rule.matches_command(tool, simple, reading) != Match::No)
+    };
+    let mut matching = Vec::new();
+    for layer in permissions.rules.iter() {
+        let [deny, ask, allow] = layer.rules();
+        for (word, rules, reading) in [
+            ("deny", deny, MatchMode::Wide),
+            ("ask", ask, MatchMode::Wide),
+            ("allow", allow, MatchMode::Narrow),
+        ] {
+            let about = rules.iter().filter(|rule| is_about(rule, reading));
+            matching.extend(about.map(|rule| format!("{}: {word} {rule}", heading(layer.origin()))));
+        }
+    }
+    let granted = permissions
+        .grants
+        .iter()
+        .filter(|grant| is_about(&grant.rule, MatchMode::Narrow));
+    matching.extend(granted.map(|grant| format!("remembered: {}", grants::describe(grant))));
+    matching
+}
+
+/// The tool that usually performs such an action.
+pub fn usual_tool(action: &Action) -> &'static str {
+    match action {
+        Action::Read { .. } => "read_file",
+        Action::Write { .. } => "write_file",
+        Action::Run { .. } | Action::Escalate { .. } => "terminal",
+        Action::Fetch { .. } => "fetch",
+        Action::Mcp { .. } => "mcp",
+        Action::SwitchMode { .. } => "switch_mode",
+        Action::Subtask { .. } => "new_task",
+    }
 }

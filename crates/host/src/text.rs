@@ -51,3 +51,25 @@ pub fn line(text: &str, width: usize) -> String {
     }
     out
 }
+
+/// A masked secret, with just enough characters to recognise it.
+pub fn mask(secret: &str) -> String {
+    let count = secret.chars().count();
+    if count < 12 {
+        return "***".into();
+    }
+    let head: String = secret.chars().take(4).collect();
+    let tail: String = secret.chars().skip(count - 4).collect();
+    format!("{head}…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_shows_the_ends_of_long_secrets_only() {
+        assert_eq!(mask("sk-ant-api03-abcdef"), "sk-a…cdef");
+        assert_eq!(mask("short"), "***");
+    }
+}

@@ -70,6 +70,17 @@ pub struct IndexProgress {
     pub total: usize,
 }
 
+impl IndexProgress {
+    /// A few words, such as `indexing 120 of 3000 files`.
+    pub fn describe(self) -> String {
+        match self.total {
+            0 => "indexing".into(),
+            1 => format!("indexing {} of 1 file", self.done),
+            total => format!("indexing {} of {total} files", self.done),
+        }
+    }
+}
+
 /// The state of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexStatus {

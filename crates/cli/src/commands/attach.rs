@@ -1,13 +1,12 @@
 //! `hew --attach`: the terminal front end for a session of a running `hew serve`.
 
 use super::open::{display_options, finish};
-use super::serve::ServerFile;
 use crate::args::{GlobalArgs, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::{atomic, output, paths, project};
-use backends::{DeviceFiles, RemoteBackend, RemoteServer, TuiBackend, pair};
+use backends::{DeviceFiles, RemoteBackend, RemoteServer, ServerFile, TuiBackend, pair};
 use model::Message;
 use serde::{Deserialize, Serialize};
 use server::http::DeviceRegistry;

@@ -1,22 +1,17 @@
 //! `hew changes`: lists the pending changes of a session and accepts or rejects them.
 
-mod json;
-mod show;
-
-pub(crate) use json::json_schema;
-
 use crate::args::{ChangesArgs, GlobalArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::Result;
+use crate::output::change_list::{self, ListTarget};
+use crate::output::changes_json::ChangesJson;
 use crate::output::color::ColorMode;
 use crate::output::format::now;
 use crate::{output, project};
 use host::sessions::{existing_root, find, open_store, short_id};
-use json::ChangesJson;
 use review::PathScope;
 use review::changes::{ChangeReview, ReviewRequest, ReviewResult, ScopedChanges};
-use show::ListTarget;
 use std::io::IsTerminal;
 use workspace::Workspace;
 
@@ -72,7 +67,7 @@ async fn list(review: &ChangeReview, json: bool, env: &ProcessEnv) -> Result<()>
         true => ListTarget::Terminal,
         false => ListTarget::Other,
     };
-    output::print_document(&show::render(&pending, ColorMode::of(&stdout, env), target))?;
+    output::print_document(&change_list::render(&pending, ColorMode::of(&stdout, env), target))?;
     output::print_stderr(&format!(
         "{}; to review: hew changes {session} --accept ID… --reject ID…, or --accept-all, --reject-all\n",
         pending.count()

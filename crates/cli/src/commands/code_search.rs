@@ -9,7 +9,7 @@ use crate::output::color::ColorMode;
 use crate::output::format::{plural, sanitise};
 use crate::{output, paths};
 use index::search::{FEATURES, QueryScope, RankingSignals};
-use search::{CodeIndex, CodeQuery, CodeResult, IndexProgress, RefreshOutcome, RefreshPriority, ResultChunk};
+use search::{CodeIndex, CodeQuery, CodeResult, RefreshOutcome, RefreshPriority, ResultChunk};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) async fn search(args: &SearchArgs, global: &GlobalArgs, env: &Process
         is_complete = update(&index)?.is_complete;
     }
     if !is_complete && let Some(progress) = index.progress() {
-        let progress = progress_text(progress);
+        let progress = progress.describe();
         output::print_stderr(&format!(
             "note: another process updates the index ({progress}); files may be missing\n"
         ));
@@ -137,7 +137,7 @@ fn update(index: &CodeIndex) -> Result<RefreshOutcome> {
                 {
                     if let Some(progress) = index.progress() {
                         shown = true;
-                        output::print_stderr(&format!("\r{}", progress_text(progress)));
+                        output::print_stderr(&format!("\r{}", progress.describe()));
                     }
                 }
                 if shown {
@@ -153,14 +153,6 @@ fn update(index: &CodeIndex) -> Result<RefreshOutcome> {
         output::print_stderr(&format!("warning: the index is not saved: {reason}\n"));
     }
     Ok(outcome)
-}
-
-/// How far an update is, such as `indexing 120 of 3000 files`.
-pub(super) fn progress_text(progress: IndexProgress) -> String {
-    match progress.total {
-        0 => "indexing".into(),
-        total => format!("indexing {} of {}", progress.done, plural(total as u64, "file")),
-    }
 }
 
 fn status(index: &CodeIndex, json: bool, env: &ProcessEnv) -> Result<()> {
@@ -193,7 +185,7 @@ fn status(index: &CodeIndex, json: bool, env: &ProcessEnv) -> Result<()> {
             status.bytes as u64 * 100 / status.source_bytes.max(1)
         ),
     };
-    let progress = status.progress.map(|progress| progress_text(progress) + "\n");
+    let progress = status.progress.map(|progress| progress.describe() + "\n");
     output::print_checked(&(text + &progress.unwrap_or_default()))
 }
 

@@ -8,36 +8,14 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::output::color::ColorMode;
 use crate::output::format::sanitise;
+use crate::output::patch::{ChangedPathJson, changed_path_json, patches_text, stat_line};
 use host::sessions::short_id;
-use review::diff::{ChangedPath, NetChange, PatchTarget, PathDiff, session_diff};
+use review::diff::{ChangedPath, PatchTarget, session_diff};
 use review::{PathScope, SessionAccess};
-use serde::Serialize;
-use session::{ChangeCount, FileKind, FileVersion};
+use session::ChangeCount;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use workspace::Workspace;
-
-/// A path in the output of `hew diff --json`.
-#[derive(Serialize)]
-struct DiffRow<'a> {
-    path: &'a Path,
-    change: &'static str,
-    before: Option<VersionJson>,
-    after: Option<VersionJson>,
-    added: usize,
-    removed: usize,
-    changed_since: bool,
-    diff: String,
-}
-
-/// One side of a change.
-#[derive(Serialize)]
-struct VersionJson {
-    kind: &'static str,
-    mode: Option<String>,
-    sha256: Option<String>,
-    kept: bool,
-}
 
 pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (session, paths) = split_session_and_paths(&args.what, env);
@@ -55,7 +33,7 @@ pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv)
     };
     let changed = session_diff(&history, since, &scope, target).await?;
     if args.json {
-        let rows: Vec<DiffRow<'_>> = changed.iter().map(row).collect();
+        let rows: Vec<ChangedPathJson<'_>> = changed.iter().map(changed_path_json).collect();
         output::print_checked(&output::pretty(&rows)?)?;
         return Ok(ExitStatus::Done);
     }
@@ -73,15 +51,8 @@ pub(super) async fn diff(args: &DiffArgs, global: &GlobalArgs, env: &ProcessEnv)
     }
     let paint = ColorMode::of(&stdout, env);
     let text: String = match args.stat {
-        true => changed.iter().map(stat).collect(),
-        // git ignores text before the first file.
-        false => {
-            let notes = changed.iter().map(|changed| notes_text(&changed.diff, paint));
-            let patches = changed
-                .iter()
-                .map(|changed| patch_text(&changed.diff, paint, stdout.is_terminal()));
-            notes.chain(patches).collect()
-        }
+        true => changed.iter().map(stat_line).collect(),
+        false => patches_text(&changed, paint, stdout.is_terminal()),
     };
     output::print_document(&text)?;
     let mut count = ChangeCount::default();
@@ -107,89 +78,5 @@ fn split_session_and_paths(what: &[PathBuf], env: &ProcessEnv) -> (Option<String
     match is_id && !is_file {
         true => (Some(name.into_owned()), rest.to_vec()),
         false => (None, what.to_vec()),
-    }
-}
-
-fn plain_text(diff: &PathDiff) -> String {
-    notes_text(diff, ColorMode::Plain) + &patch_text(diff, ColorMode::Plain, false)
-}
-
-/// The notes, one per line.
-fn notes_text(diff: &PathDiff, paint: ColorMode) -> String {
-    let lines = diff.notes.iter().map(|note| paint.dim(sanitise(note)) + "\n");
-    lines.collect()
-}
-
-fn patch_text(diff: &PathDiff, paint: ColorMode, is_terminal: bool) -> String {
-    let mut text = String::new();
-    for patch in &diff.patches {
-        for line in &patch.header {
-            text.push_str(&paint.bold(line));
-            text.push('\n');
-        }
-        for line in &patch.lines {
-            let shown = match is_terminal {
-                true => sanitise(line),
-                false => line.clone(),
-            };
-            text.push_str(&match line.as_bytes().first() {
-                Some(b'+') => paint.green(shown),
-                Some(b'-') => paint.red(shown),
-                Some(b'@') => paint.cyan(shown),
-                Some(_) | None => shown,
-            });
-            text.push('\n');
-        }
-    }
-    text
-}
-
-fn status_word(change: &NetChange) -> &'static str {
-    match (&change.before, &change.after) {
-        (None, _) => "created",
-        (Some(_), None) => "deleted",
-        (Some(_), Some(_)) => "modified",
-    }
-}
-
-fn stat(ChangedPath { path, change, diff }: &ChangedPath) -> String {
-    let since = match change.changed_since {
-        true => " (changed since, outside the session)",
-        false => "",
-    };
-    let path = sanitise(&path.display().to_string());
-    format!(
-        "{:<9} +{} -{} {path}{since}\n",
-        status_word(change),
-        diff.added,
-        diff.removed
-    )
-}
-
-fn row(ChangedPath { path, change, diff }: &ChangedPath) -> DiffRow<'_> {
-    DiffRow {
-        path,
-        change: status_word(change),
-        before: change.before.as_ref().map(version_json),
-        after: change.after.as_ref().map(version_json),
-        added: diff.added,
-        removed: diff.removed,
-        changed_since: change.changed_since,
-        diff: plain_text(diff),
-    }
-}
-
-fn version_json(version: &FileVersion) -> VersionJson {
-    let octal = |mode: Option<u32>| mode.map(|mode| format!("{mode:04o}"));
-    let (kind, mode) = match version.kind {
-        FileKind::File { mode } => ("file", octal(mode)),
-        FileKind::Link => ("link", None),
-        FileKind::Folder { mode } => ("folder", octal(mode)),
-    };
-    VersionJson {
-        kind,
-        mode,
-        sha256: version.content.as_ref().map(ToString::to_string),
-        kept: version.is_stored,
     }
 }

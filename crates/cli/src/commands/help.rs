@@ -11,7 +11,7 @@ pub(super) fn schema(of: SchemaKind) -> Result<ExitStatus> {
     let schema = match of {
         SchemaKind::Events => output::events::json_schema(),
         SchemaKind::Config => config::json_schema(),
-        SchemaKind::Changes => super::changes::json_schema(),
+        SchemaKind::Changes => headless::output::changes_json::json_schema(),
     };
     output::print_checked(&output::pretty(&schema)?)?;
     Ok(ExitStatus::Done)

@@ -5,13 +5,11 @@ use crate::args::{GlobalArgs, ModelsArgs as Args};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
-use crate::models::ModelRegistry;
+use crate::models::{ListingOptions, ModelRegistry};
 use crate::output::table::{self, ColumnAlign};
 use crate::output::{self, format::tokens};
 use model::Info;
-use providers::discover::{self, DiscoveredModel};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A model in the JSON of `hew models --json`.
 #[derive(Serialize)]
@@ -43,31 +41,24 @@ pub(super) async fn models(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
         return Err(Failure::usage(format!("there is no provider `{name}`"))
             .hint(format!("known providers: {}", names.join(", "))));
     }
-    let mut usable = BTreeMap::new();
-    for provider in models.providers() {
-        let own = provider.preset.is_none();
-        // Whether a local server runs is determined by a query.
-        let ready = !provider.is_local() && (own || models.key(&provider).await.unwrap_or(None).is_some());
-        usable.insert(provider.name.to_string(), ready);
+    let listing = models
+        .list(&ListingOptions {
+            provider: args.provider.as_deref(),
+            filter: args.filter.as_deref(),
+            discover: args.discover,
+        })
+        .await;
+    for error in &listing.problems {
+        match listing.asked {
+            1 => output::print_stderr(&format!("note: {error}\nhint: {}\n", error.hint())),
+            _ => output::print_stderr(&format!("note: {error}\n")),
+        }
     }
-    let mut infos: Vec<Info> = models.iter().cloned().collect();
-    add_listed(&models, &mut infos);
-    if args.discover {
-        add_discovered(&models, args, &mut infos, &mut usable).await;
-    }
-    let wanted = |info: &Info| {
-        let ready = usable.get(&info.provider).copied().unwrap_or(false);
-        args.provider.as_ref().is_none_or(|name| *name == info.provider)
-            && args
-                .filter
-                .as_ref()
-                .is_none_or(|text| info.name().contains(text.as_str()))
-            && (ready || !args.usable)
-    };
-    let rows: Vec<ModelJson> = infos
+    let rows: Vec<ModelJson> = listing
+        .models
         .iter()
-        .filter(|info| wanted(info))
-        .map(|info| row(info, usable.get(&info.provider).copied().unwrap_or(false)))
+        .filter(|(_, is_usable)| *is_usable || !args.usable)
+        .map(|(info, is_usable)| row(info, *is_usable))
         .collect();
     if args.json {
         output::print_checked(&output::pretty(&rows)?)?;
@@ -80,68 +71,6 @@ pub(super) async fn models(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -
         output::print_stderr("● available: the provider has a key or responded\n");
     }
     Ok(ExitStatus::Done)
-}
-
-/// Models that are only defined in the configuration.
-fn add_listed(models: &ModelRegistry<'_>, infos: &mut Vec<Info>) {
-    for provider in models.providers() {
-        for id in provider.entry.map_or(&[] as &[String], |entry| &entry.models) {
-            let name = format!("{}/{id}", provider.name);
-            if !infos.iter().any(|info| info.name() == name)
-                && let Ok(info) = models.find(&name)
-            {
-                infos.push(info);
-            }
-        }
-    }
-}
-
-/// Models of local and configured servers that respond.
-async fn add_discovered(
-    models: &ModelRegistry<'_>,
-    args: &Args,
-    infos: &mut Vec<Info>,
-    usable: &mut BTreeMap<String, bool>,
-) {
-    let mut servers = Vec::new();
-    for provider in models.providers() {
-        // A filter that is the name of a provider means that provider.
-        let named = args
-            .provider
-            .as_deref()
-            .or(args.filter.as_deref().filter(|name| models.provider(name).is_some()));
-        let asked = match named {
-            Some(name) => name == provider.name,
-            None => provider.is_local() || provider.preset.is_none(),
-        };
-        if !asked {
-            continue;
-        }
-        let key = models.key(&provider).await.unwrap_or(None);
-        let any = models.representative(&provider);
-        if let Ok(settings) = models.settings_with(&any, &provider, key) {
-            servers.push(settings);
-        }
-    }
-    for found in discover::discover(&servers, discover::DISCOVERY_TIMEOUT).await {
-        match found.models {
-            Ok(discovered) => {
-                usable.insert(found.provider.clone(), true);
-                for DiscoveredModel { info, .. } in discovered {
-                    if !infos
-                        .iter()
-                        .any(|known| known.provider == info.provider && known.id == info.id)
-                    {
-                        infos.push(info);
-                    }
-                }
-            }
-            Err(error) if servers.len() == 1 => {
-                output::print_stderr(&format!("note: {error}\nhint: {}\n", error.hint()));
-            }
-            Err(error) => output::print_stderr(&format!("note: {error}\n")),
-        }
-    }
 }
 
 fn row(info: &Info, usable: bool) -> ModelJson {

@@ -11,7 +11,7 @@ use crate::output::format::plural;
 use crate::{output, paths, project};
 use host::permissions;
 use host::project_context::load_modes;
-use policy::{Action, Decision, Grants, Match, MatchMode, Policy, Rule, RuleOrigin};
+use policy::{Action, Decision, Grants, Policy, Rule};
 use serde_json::{Value, json};
 use session::GrantStore as _;
 use std::sync::Arc;
@@ -37,12 +37,12 @@ pub(super) fn permissions(command: Option<&Args>, global: &GlobalArgs, env: &Pro
 /// The rules of each layer and the saved answers.
 fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let (permissions, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
+    let (rules, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
     print_stderr(&problems);
     let kept = GrantFile::open(&root, env)?.load()?;
     let here = kept.projects.get(&root).cloned().unwrap_or_default();
     if json {
-        let rules: Vec<Value> = permissions
+        let layers: Vec<Value> = rules
             .rules
             .iter()
             .map(|layer| {
@@ -52,14 +52,14 @@ fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
             .collect();
         let value = json!({
             "v": 1, "permission": loaded.config.permission, "trusted": loaded.trust == crate::trust::ProjectTrust::Trusted,
-            "rules": rules, "granted": { "project": here, "always": kept.always },
+            "rules": layers, "granted": { "project": here, "always": kept.always },
         });
         output::print_checked(&output::pretty(&value)?)?;
         return Ok(ExitStatus::Done);
     }
     let mut text = String::new();
-    for layer in permissions.rules.iter() {
-        text.push_str(&format!("{}\n", heading(layer.origin())));
+    for layer in rules.rules.iter() {
+        text.push_str(&format!("{}\n", permissions::heading(layer.origin())));
         let [deny, ask, allow] = layer.rules();
         for (word, rules) in [("deny", deny), ("ask", ask), ("allow", allow)] {
             rules
@@ -84,14 +84,6 @@ fn list(json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus>
     Ok(ExitStatus::Done)
 }
 
-fn heading(origin: RuleOrigin) -> &'static str {
-    match origin {
-        RuleOrigin::User => "your rules",
-        RuleOrigin::TrustedProject => "the project's rules (trusted)",
-        RuleOrigin::UntrustedProject => "the project's rules (not trusted: they may forbid, not allow)",
-    }
-}
-
 fn add(effect: RuleEffect, rule: &str, project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let rule: Rule = rule.parse().map_err(invalid_rule)?;
     let file = target(project, global, env)?;
@@ -114,31 +106,31 @@ fn revoke(rule: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatu
 
 fn test_action(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let (root, loaded) = load(global, env, Vec::new())?;
-    let (mut permissions, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
+    let (mut rules, problems) = permissions::load(&loaded.layers, loaded.trust, &root, env);
     print_stderr(&problems);
     let mut grants = Grants::default();
     let kept = GrantFile::open(&root, env)?.current();
     kept.iter().for_each(|grant| grants.add(grant.clone()));
-    permissions.grants = Arc::new(grants);
+    rules.grants = Arc::new(grants);
     // As in `permissions test run -- ls -l`.
     let is_separator = |(at, word): &(usize, &String)| *at == 1 && *word == "--";
     let words = test.action.iter().enumerate().filter(|entry| !is_separator(entry));
     let words: Vec<&str> = words.map(|(_, word)| word.as_str()).collect();
-    let action = Action::parse(&words.join(" "), &permissions.project).map_err(invalid_rule)?;
+    let action = Action::parse(&words.join(" "), &rules.project).map_err(invalid_rule)?;
     let name = test.mode.as_deref().unwrap_or(&loaded.config.mode);
     let mode = load_modes(&root, loaded.trust, env).choose(name, &[])?;
-    let tool = test.tool.as_deref().unwrap_or(usual_tool(&action));
+    let tool = test.tool.as_deref().unwrap_or(permissions::usual_tool(&action));
     let level = loaded.config.permission;
     let policy = Policy {
         level: level.into(),
-        permissions,
+        permissions: rules,
     };
     let (word, why) = match policy.decide(&mode, tool, &action) {
         Decision::Allow => ("allow", None),
         Decision::Ask { why } => ("ask", Some(why)),
         Decision::Deny { why } => ("deny", Some(why)),
     };
-    let about = concerned(&policy, tool, &action);
+    let about = permissions::matching_rules(&policy, tool, &action);
     if test.json {
         let value = json!({
             "v": 1, "decision": word, "why": why, "tool": tool, "mode": mode.name, "permission": level,
@@ -164,52 +156,6 @@ fn test_action(test: &PermissionsTestArgs, explain: bool, global: &GlobalArgs, e
         Some(expected) if expected.word() != word => ExitStatus::Failed,
         Some(_) | None => ExitStatus::Done,
     })
-}
-
-/// Descriptions of the matching rules and answers.
-fn concerned(policy: &Policy, tool: &str, action: &Action) -> Vec<String> {
-    let permissions = &policy.permissions;
-    let commands = match action {
-        Action::Run { command, .. } | Action::Escalate { command, .. } => policy::shell::parse(command).commands,
-        _ => Vec::new(),
-    };
-    let is_about = |rule: &Rule, reading: MatchMode| {
-        rule.matches(tool, action, &permissions.project, reading) != Match::No
-            || commands
-                .iter()
-                .any(|simple| rule.matches_command(tool, simple, reading) != Match::No)
-    };
-    let mut matching = Vec::new();
-    for layer in permissions.rules.iter() {
-        let [deny, ask, allow] = layer.rules();
-        for (word, rules, reading) in [
-            ("deny", deny, MatchMode::Wide),
-            ("ask", ask, MatchMode::Wide),
-            ("allow", allow, MatchMode::Narrow),
-        ] {
-            let about = rules.iter().filter(|rule| is_about(rule, reading));
-            matching.extend(about.map(|rule| format!("{}: {word} {rule}", heading(layer.origin()))));
-        }
-    }
-    let granted = permissions
-        .grants
-        .iter()
-        .filter(|grant| is_about(&grant.rule, MatchMode::Narrow));
-    matching.extend(granted.map(|grant| format!("remembered: {}", grants::describe(grant))));
-    matching
-}
-
-/// The tool that usually performs such an action.
-fn usual_tool(action: &Action) -> &'static str {
-    match action {
-        Action::Read { .. } => "read_file",
-        Action::Write { .. } => "write_file",
-        Action::Run { .. } | Action::Escalate { .. } => "terminal",
-        Action::Fetch { .. } => "fetch",
-        Action::Mcp { .. } => "mcp",
-        Action::SwitchMode { .. } => "switch_mode",
-        Action::Subtask { .. } => "new_task",
-    }
 }
 
 fn target(project: bool, global: &GlobalArgs, env: &ProcessEnv) -> Result<std::path::PathBuf> {

@@ -7,11 +7,9 @@ use crate::exit::ExitStatus;
 use crate::failure::Result;
 use crate::models::ModelRegistry;
 use crate::{output, project};
+use analysis::FirstRequest;
 use analysis::requests::{RequestDifference, RequestSections, SessionRequests};
-use model::{Info, Request};
-use prompt::tokens::{ExactTokenizer, TokenizerFamily};
-use prompt::{LayoutCache, RequestFrame, SystemPrompt, SystemPromptInput};
-use serde_json::json;
+use prompt::SystemPromptInput;
 use toolbox::JobRegistryView;
 
 pub(super) async fn prompt(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
@@ -114,117 +112,13 @@ async fn show(args: &PromptShowArgs, global: &GlobalArgs, env: &ProcessEnv) -> R
     for problem in &rendered.problems {
         output::print_stderr(&format!("warning: {problem}\n"));
     }
-    let frame = RequestFrame {
-        tools: listed.clone(),
-        system: rendered.blocks.clone(),
-        protocol: scene.protocol(),
-        ..RequestFrame::default()
-    };
-    let request = prompt::assemble(&frame, &[], &mut LayoutCache::default()).request;
+    let request = FirstRequest::new(&rendered, &scene);
     match args.json {
-        true => output::print_checked(&output::pretty(&as_json(
-            &request, &rendered, &info, &mode.name, &scene,
-        ))?)?,
+        true => output::print_checked(&output::pretty(&request.json())?)?,
         false => {
-            output::print_checked(&as_text(&request))?;
-            output::print_stderr(&summary(&request, &rendered, &info, &mode.name));
+            output::print_checked(&request.text())?;
+            output::print_stderr(&request.summary());
         }
     }
     Ok(())
-}
-
-fn as_json(
-    request: &Request,
-    rendered: &SystemPrompt,
-    info: &Info,
-    mode: &str,
-    scene: &SystemPromptInput<'_>,
-) -> serde_json::Value {
-    let counted = SectionTokens::of(request, rendered, info);
-    let parts: Vec<_> = counted
-        .parts
-        .iter()
-        .map(|(name, tokens)| json!({"name": name, "tokens": tokens}))
-        .collect();
-    json!({
-        "model": info.name(),
-        "mode": mode,
-        "protocol": scene.protocol().name(),
-        "family": prompt::model_family(&info.id).map(|family| family.name),
-        "tokenizer": counted.by,
-        "tokens": counted.system + counted.tools,
-        "sections": parts,
-        "system": request.system,
-        "tools": request.tools.iter().collect::<Vec<_>>(),
-    })
-}
-
-fn as_text(request: &Request) -> String {
-    let mut text = request.system.join("\n\n");
-    text.push('\n');
-    for tool in request.tools.iter() {
-        text.push_str(&format!(
-            "\n## {}\n{}\n{}\n",
-            tool.name, tool.description, tool.input_schema
-        ));
-    }
-    text
-}
-
-/// A number of tokens.
-struct SectionTokens {
-    /// The tokenizer if it is public; the count is then exact.
-    by: Option<&'static str>,
-    system: u64,
-    tools: u64,
-    /// Sections of the system prompt.
-    parts: Vec<(String, u64)>,
-}
-
-impl SectionTokens {
-    fn of(request: &Request, rendered: &SystemPrompt, info: &Info) -> Self {
-        let family = TokenizerFamily::of(info);
-        let exact = ExactTokenizer::load(family);
-        let count = |text: &str| match &exact {
-            Some(exact) => exact.count(text),
-            None => family.estimate(text),
-        };
-        let system: u64 = request.system.iter().map(|block| count(block)).sum();
-        let bytes: usize = rendered.parts.iter().map(|(_, bytes)| bytes).sum();
-        let share = |part: usize| system * part as u64 / bytes.max(1) as u64;
-        let tools = match request.tools.is_empty() {
-            true => 0,
-            false => count(&serde_json::to_string(&*request.tools).unwrap_or_default()),
-        };
-        SectionTokens {
-            by: exact.and(family.tokenizer()),
-            system,
-            tools,
-            parts: rendered
-                .parts
-                .iter()
-                .map(|(name, bytes)| (name.to_string(), share(*bytes)))
-                .collect(),
-        }
-    }
-}
-
-/// The model and the token cost.
-fn summary(request: &Request, rendered: &SystemPrompt, info: &Info, mode: &str) -> String {
-    let SectionTokens {
-        by,
-        system,
-        tools,
-        parts,
-    } = SectionTokens::of(request, rendered, info);
-    let parts: Vec<String> = parts.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
-    format!(
-        "for {} in mode {mode}: {} {} tokens{}, {system} of them for the system prompt ({}) and {tools} for {} tools\n",
-        info.name(),
-        if by.is_some() { "exactly" } else { "about" },
-        system + tools,
-        by.map(|by| format!(" of {by}")).unwrap_or_default(),
-        parts.join(", "),
-        request.tools.len(),
-    )
 }

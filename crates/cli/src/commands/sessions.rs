@@ -1,7 +1,7 @@
 //! `hew sessions`: lists, shows, exports and deletes sessions.
 
 use super::export;
-use crate::args::{GlobalArgs, SessionsCommand, SessionsListArgs};
+use crate::args::{GlobalArgs, SessionsCommand, SessionsListArgs, SessionsSearchArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
@@ -9,6 +9,7 @@ use crate::output::color::columns;
 use crate::output::format::{ago, dollars, line, now, plural, rfc3339, tokens};
 use crate::output::table::{self, ColumnAlign};
 use crate::{output, paths, project};
+use analysis::search_sessions;
 use backends::session_markdown::{self, MarkdownDetail};
 use headless::terminal_answers;
 use host::redaction::Redactor;
@@ -66,10 +67,28 @@ pub(super) async fn sessions(
             let subtasks = store.children(loaded.meta.id).await?;
             export::export(&store, &loaded, &subtasks, &records, *format, output.as_deref()).await?;
         }
-        Some(SessionsCommand::Search(args)) => super::session_search::search(&store, args, global, env).await?,
+        Some(SessionsCommand::Search(args)) => search(&store, args, global, env).await?,
         Some(SessionsCommand::Delete { ids, yes }) => delete(&store, ids, *yes, env).await?,
     }
     Ok(ExitStatus::Done)
+}
+
+/// Finds conversations.
+async fn search(store: &SqliteStore, args: &SessionsSearchArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
+    let project = match args.all {
+        true => None,
+        false => Some(project::root(global.cwd.as_deref(), env)?),
+    };
+    let found = search_sessions(store, project, &args.words.join(" "), args.limit).await?;
+    if args.json {
+        return output::print_checked(&output::pretty(&found)?);
+    }
+    if found.is_empty() {
+        output::print_stderr("no results\n");
+        return Ok(());
+    }
+    let time = now();
+    output::print_checked(&found.iter().map(|found| found.text(time)).collect::<String>())
 }
 
 /// Writes a file that others can replay.

@@ -3,7 +3,7 @@
 use session::Time;
 use unicode_width::UnicodeWidthStr;
 
-pub use host::text::{line, now, rfc3339};
+pub use host::text::{line, mask, now, rfc3339};
 pub use tui::format::{dollars, duration, plural, sanitise, tokens};
 
 /// How long ago something was: `just now`, `5 min ago`, `3 days ago`.
@@ -47,17 +47,6 @@ pub fn wrap(text: &str, columns: usize) -> String {
 /// The width of a text in columns.
 pub fn width(text: &str) -> usize {
     text.width()
-}
-
-/// A masked secret, with just enough characters to recognise it.
-pub fn mask(secret: &str) -> String {
-    let count = secret.chars().count();
-    if count < 12 {
-        return "***".into();
-    }
-    let head: String = secret.chars().take(4).collect();
-    let tail: String = secret.chars().skip(count - 4).collect();
-    format!("{head}…{tail}")
 }
 
 #[cfg(test)]
@@ -141,11 +130,5 @@ mod tests {
         assert_eq!(line("abcdefgd e", 4), "abc…");
         assert_eq!(line("名前名前", 5), "名前…");
         assert_eq!(line("\u{1b}[31mred\u{7}", 20), "[31mred");
-    }
-
-    #[test]
-    fn a_mask_shows_the_ends_of_long_secrets_only() {
-        assert_eq!(mask("sk-ant-api03-abcdef"), "sk-a…cdef");
-        assert_eq!(mask("short"), "***");
     }
 }

@@ -12,7 +12,7 @@ const CONTEXT: usize = 3;
 
 /// The destination of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ListTarget {
+pub enum ListTarget {
     /// A terminal: control characters are removed.
     Terminal,
     /// A file or a pipe: the text is unchanged.
@@ -20,7 +20,7 @@ pub(super) enum ListTarget {
 }
 
 /// The changes as text.
-pub(super) fn render(pending: &PendingChanges, paint: ColorMode, reader: ListTarget) -> String {
+pub fn render(pending: &PendingChanges, paint: ColorMode, reader: ListTarget) -> String {
     let mut out = String::new();
     for file in &pending.files {
         let mut list = ChangeListWriter {

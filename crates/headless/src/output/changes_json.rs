@@ -11,7 +11,7 @@ const VERSION: u32 = 1;
 
 /// The pending changes of a session.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ChangesJson<'a> {
+pub struct ChangesJson<'a> {
     /// The version of the format.
     v: u32,
     /// The session's id.
@@ -73,7 +73,8 @@ struct HunkJson<'a> {
 }
 
 impl<'a> ChangesJson<'a> {
-    pub(super) fn new(
+    /// The pending changes, and the ids of those that were decided.
+    pub fn new(
         review: &ChangeReview,
         pending: &'a PendingChanges,
         accepted: &'a [String],
@@ -138,7 +139,7 @@ fn kind_name(kind: HunkKind) -> &'static str {
 }
 
 /// The JSON schema of the format.
-pub(crate) fn json_schema() -> Value {
+pub fn json_schema() -> Value {
     let mut schema = schemars::schema_for!(ChangesJson<'static>).to_value();
     if let Some(object) = schema.as_object_mut() {
         object.insert("title".into(), format!("hew changes --json, version {VERSION}").into());
