@@ -3,6 +3,8 @@
 import { dollars, el, svg, tokens } from "./dom.js";
 
 const COLOURS = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+/** The colour of the n-th largest section; the small ones share the last. */
+const colour = (index) => COLOURS[Math.min(index, COLOURS.length - 1)];
 
 /** What fills the context window: the sections of the newest request as one bar with a legend. */
 export function contextChart(ledger, window) {
@@ -23,7 +25,7 @@ export function contextChart(ledger, window) {
   let x = 0;
   const bars = rows.flatMap((row, index) => {
     const width = (row.tokens / size) * 1000;
-    const parts = [svg("rect", { x, y: 0, width, height: 28, class: COLOURS[index % COLOURS.length] }, svg("title", {}, `${row.name}: ${tokens(row.tokens)}`))];
+    const parts = [svg("rect", { x, y: 0, width, height: 28, class: colour(index) }, svg("title", {}, `${row.name}: ${tokens(row.tokens)}`))];
     if (row.cached > 0) parts.push(svg("rect", { x, y: 22, width: (row.cached / size) * 1000, height: 6, class: "cached" }));
     x += width;
     return parts;
@@ -37,7 +39,7 @@ export function contextChart(ledger, window) {
     el("table", { class: "legend" },
       el("thead", {}, el("tr", {}, ["Section", "Tokens", "Cached"].map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, rows.map((row, index) => el("tr", {},
-        el("td", {}, swatch(COLOURS[index % COLOURS.length]), row.name), el("td", {}, tokens(row.tokens)), el("td", {}, tokens(row.cached)))))));
+        el("td", {}, swatch(colour(index)), row.name), el("td", {}, tokens(row.tokens)), el("td", {}, tokens(row.cached)))))));
 }
 
 function groupName(section) {
@@ -55,7 +57,7 @@ export function cacheChart(ledger) {
   if (rows.length === 0) return el("p", { class: "muted" }, "No request yet.");
   const kinds = [["cache_read", "cached", "Read from the cache"], ["cache_write", "c3", "Written to the cache"], ["input", "c2", "New"], ["output", "c1", "Reply"]];
   const most = Math.max(...rows.map((row) => kinds.reduce((sum, [key]) => sum + row[key], 0)));
-  return barChart("Tokens of each request", rows.map((row) => ({
+  return barChart("Tokens of each request", "Request", rows.map((row) => ({
     label: `${row.purpose}, ${row.model}`, parts: kinds.map(([key, colour, name]) => ({ value: row[key], colour, name })),
   })), most, tokens, kinds);
 }
@@ -75,8 +77,8 @@ export function costChart(ledger, items) {
   if (rows.length === 0) return el("p", { class: "muted" }, "No request yet.");
   const total = ledger.reduce((sum, row) => sum + (row.cost_usd ?? 0), 0);
   const most = Math.max(...rows.map((row) => row.cost), 1e-9);
-  return barChart(`Cost of each turn: ${dollars(total)} in total`, rows.map((row) => ({
-    label: row.label, parts: [{ value: row.cost, colour: "c1", name: `${row.requests} requests` }],
+  return barChart(`Cost of each turn: ${dollars(total)} in total`, "Turn", rows.map((row) => ({
+    label: `${row.label} (${row.requests === 1 ? "1 request" : `${row.requests} requests`})`, parts: [{ value: row.cost, colour: "c1", name: "Cost" }],
   })), most, dollars, [["cost", "c1", "Cost"]]);
 }
 
@@ -85,7 +87,7 @@ function promptText(item) {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-function barChart(caption, rows, most, format, legend) {
+function barChart(caption, unit, rows, most, format, legend) {
   const width = 600;
   const step = width / Math.max(rows.length, 8);
   const bars = rows.flatMap((row, index) => {
@@ -99,5 +101,9 @@ function barChart(caption, rows, most, format, legend) {
   });
   return el("figure", { class: "chart" }, el("figcaption", {}, caption, el("span", { class: "muted" }, ` (highest: ${format(most)})`)),
     svg("svg", { viewBox: `0 0 ${width} 120`, preserveAspectRatio: "none", role: "img", "aria-label": caption, class: "bars" }, ...bars),
-    el("div", { class: "chips" }, legend.map(([, colour, name]) => el("span", { class: "chip" }, swatch(colour), name))));
+    el("div", { class: "chips" }, legend.map(([, colour, name]) => el("span", { class: "chip" }, swatch(colour), name))),
+    // Also for touch screens and screen readers, which do not show the titles of bars.
+    el("details", {}, el("summary", {}, "Figures"), el("div", { class: "table" }, el("table", { class: "legend" },
+      el("thead", {}, el("tr", {}, [unit, ...legend.map(([, , name]) => name)].map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, [...rows].reverse().map((row) => el("tr", {}, el("td", {}, row.label), row.parts.map((part) => el("td", {}, format(part.value))))))))));
 }

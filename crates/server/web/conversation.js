@@ -1,8 +1,9 @@
 // The items of a session as elements: prompts, replies with growing text, tool cards with growing diffs, notices.
 
 import { get, itemImage } from "./api.js";
-import { diffCount, diffLine, diffView } from "./diff.js";
+import { diffCount, diffView } from "./diff.js";
 import { button, el, fill } from "./dom.js";
+import { inputPath, inputView, isEdit } from "./input.js";
 import { codeBlock, markdown, MarkdownView } from "./markdown.js";
 import { questionCard } from "./questions.js";
 
@@ -171,7 +172,8 @@ export class Conversation {
 
   ask(event, subtask) {
     if (this.questions.has(event.id) || this.actions.readOnly) return;
-    const card = questionCard(this.session, event, subtask);
+    const isShown = this.calls.get(event.call)?.isEdit;
+    const card = questionCard(this.session, event, { subtask, isShown, root: this.root });
     this.questions.set(event.id, card);
     card.dataset.call = event.call ?? "";
     this.calls.get(event.call)?.setState("waiting");
@@ -381,23 +383,18 @@ class ToolCard {
   }
 
   renderInput(input) {
-    const text = (...names) => names.map((name) => input[name]).find((value) => typeof value === "string");
-    const [before, after] = [text("old_text", "old_string", "search"), text("new_text", "new_string", "content", "replace")];
-    const patch = text("patch", "diff");
-    if (text("path", "file_path")) this.setTitle(text("path", "file_path"));
-    if (after !== undefined || before !== undefined) {
-      this.node.open = true;
-      fill(this.body, diffView(before ?? "", after ?? ""));
-    } else if (patch !== undefined) {
-      this.node.open = true;
-      fill(this.body, el("div", { class: "diff", tabindex: "0" }, patch.split("\n").map((line) => diffLine("+-".includes(line[0]) && line ? line[0] : " ", line.slice(1)))));
-    } else if (text("command") !== undefined) {
-      this.setTitle(text("command").split("\n")[0]);
+    if (inputPath(input)) this.setTitle(inputPath(input));
+    this.isEdit = isEdit(input);
+    if (!this.isEdit && typeof input.command === "string") {
+      this.setTitle(input.command.split("\n")[0]);
       fill(this.body, this.command());
-    } else {
-      const shown = Object.entries(input).map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
-      fill(this.body, el("pre", { tabindex: "0" }, shown.join("\n")));
+      return;
     }
+    fill(this.body, inputView(input));
+    if (!this.isEdit) return;
+    this.node.open = true;
+    // The newest lines of a growing change stay visible.
+    if (!this.input) this.body.lastChild.scrollTop = this.body.lastChild.scrollHeight;
   }
 
   finish(item) {
@@ -430,7 +427,8 @@ class ToolCard {
       const count = diffCount(file.before, file.after);
       added += count.added;
       removed += count.removed;
-      return el("figure", {}, el("figcaption", {}, file.path), diffView(file.before ?? "", file.after ?? ""));
+      const caption = files.length > 1 || file.path !== this.title.textContent ? el("figcaption", {}, file.path) : null;
+      return el("figure", {}, caption, diffView(file.before ?? "", file.after ?? ""));
     });
     if (parts.length > 0) fill(node, parts);
     this.state.append(el("span", { class: "added" }, ` +${added}`), el("span", { class: "removed" }, ` −${removed}`));

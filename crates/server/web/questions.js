@@ -2,9 +2,10 @@
 
 import { post } from "./api.js";
 import { button, el, report } from "./dom.js";
+import { inputView } from "./input.js";
 
-/** The card of a question. `subtask` is set if a subtask asks. */
-export function questionCard(session, question, subtask) {
+/** The card of a question. `subtask` is set if a subtask asks, `isShown` if a card above shows the call's input. Paths below `root` are relative. */
+export function questionCard(session, question, { subtask, isShown, root }) {
   const card = el("section", { class: "question", role: "group", "aria-label": "Question", dataset: { question: question.id } });
   const answer = async (value) => {
     card.querySelectorAll("button, input, textarea").forEach((node) => { node.disabled = true; });
@@ -17,16 +18,12 @@ export function questionCard(session, question, subtask) {
   };
   if (subtask) card.append(el("p", { class: "muted" }, "A subtask asks:"));
   if (question.question !== undefined) inquiry(card, question, answer);
-  else permission(card, question, answer);
+  else permission(card, question, answer, isShown, root);
   return card;
 }
 
-function permission(card, question, answer) {
-  card.append(
-    el("h3", {}, describe(question)),
-    el("p", { class: "muted" }, question.why),
-    el("pre", { class: "action", tabindex: "0" }, actionText(question)),
-  );
+function permission(card, question, answer, isShown, root) {
+  card.append(el("h3", {}, describe(question, root)), el("p", { class: "muted" }, question.why), isShown ? "" : actionView(question));
   const buttons = el("div", { class: "buttons" },
     button("Allow once", () => answer({ type: "approve" }), { class: "primary", dataset: { answer: "once" } }),
     question.action?.action === "escalate" ? button("Network only", () => answer({ type: "approve_network" })) : null,
@@ -80,11 +77,12 @@ function inquiry(card, question, answer) {
   card.append(el("div", { class: "choices" }, choices), form);
 }
 
-function describe(question) {
+function describe(question, root) {
   const action = question.action ?? {};
+  const path = root && action.path?.startsWith(`${root}/`) ? action.path.slice(root.length + 1) : action.path;
   switch (action.action) {
-    case "read": return `Read ${action.path}?`;
-    case "write": return `Change ${action.path}?`;
+    case "read": return `Read ${path}?`;
+    case "write": return `Change ${path}?`;
     case "run": return "Run this command?";
     case "escalate": return "Run this command outside the sandbox?";
     case "fetch": return `Fetch ${action.url}?`;
@@ -95,12 +93,9 @@ function describe(question) {
   }
 }
 
-function actionText(question) {
+function actionView(question) {
   const action = question.action ?? {};
-  if (action.command) return action.command;
-  const input = question.input ?? {};
-  if (typeof input === "object" && input && Object.keys(input).length > 0) {
-    return Object.entries(input).map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join("\n");
-  }
-  return action.path ?? action.url ?? question.tool;
+  const input = question.input;
+  if (!action.command && typeof input === "object" && input && Object.keys(input).length > 0) return inputView(input);
+  return el("pre", { class: "action", tabindex: "0" }, action.command ?? action.path ?? action.url ?? question.tool);
 }

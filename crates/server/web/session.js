@@ -46,8 +46,14 @@ export class SessionPane {
     });
     this.scroller = el("div", { class: "scroller", tabindex: "0", onscroll: () => {
       const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-      this.isAtEnd = scrollHeight - scrollTop - clientHeight < 60;
+      const size = `${scrollHeight} ${clientHeight}`;
+      // A new size moves the position too: only the user leaves the end.
+      if (size === this.size) this.isAtEnd = scrollHeight - scrollTop - clientHeight < 60;
+      this.size = size;
     } }, this.conversation.node);
+    this.sizes = new ResizeObserver(() => this.scroll());
+    this.sizes.observe(this.scroller);
+    this.sizes.observe(this.conversation.node);
     const readOnly = app.me.read_only;
     this.composer = readOnly ? null : new Composer(id, COMMANDS, (...args) => this.send(...args), () => this.stopTurn());
     const tools = readOnly ? [] : [
@@ -59,7 +65,7 @@ export class SessionPane {
     ];
     this.node = el("section", { class: "pane", "aria-label": "Session", dataset: { session: id } },
       el("header", { class: "pane-header" },
-        el("div", { class: "title-row" }, button("☰", () => app.toggleSidebar(), { class: "plain menu-button", "aria-label": "Sessions" }), this.heading, this.status,
+        el("div", { class: "title-row" }, readOnly ? null : button("☰", () => app.toggleSidebar(), { class: "plain menu-button", "aria-label": "Sessions" }), this.heading, this.status,
           readOnly ? null : button("✕", () => app.closePane(id), { class: "plain", "aria-label": "Close this view" })),
         this.meta, this.tools = el("nav", { class: "tools" }, tools)),
       this.banner, this.scroller, this.todos, this.queue, this.composer?.node);
@@ -73,6 +79,7 @@ export class SessionPane {
       this.title = detail.session.title;
       this.cost = detail.session.cost_usd;
       this.conversation.clear();
+      this.conversation.root = detail.session.root;
       for (const item of detail.items) this.conversation.finish(item);
       this.handle(detail.live);
       this.showHeader();
@@ -115,6 +122,7 @@ export class SessionPane {
   remove() {
     this.isGone = true;
     this.stop?.();
+    this.sizes.disconnect();
     this.node.remove();
   }
 
@@ -203,7 +211,7 @@ export class SessionPane {
     const used = this.usage ? this.usage.input + this.usage.cache_read + this.usage.cache_write + this.usage.output : 0;
     const share = settings?.context_window && used ? `${Math.round((used / settings.context_window) * 100)} % of ${tokens(settings.context_window)}` : null;
     fill(this.meta, [this.state, settings?.model, settings?.mode, settings?.permission, share, this.cost ? dollars(this.cost) : null, settings?.display_path]
-      .filter(Boolean).map((text) => el("span", {}, text)));
+      .map((text, index) => text && el("span", { class: index === 6 ? "path" : "" }, text)));
     if (this.app.active() === this) document.title = `${this.state === "waiting" ? "● " : ""}${this.title ?? "hew"}`;
   }
 
@@ -243,6 +251,7 @@ export class SessionPane {
       this.frame = requestAnimationFrame(() => {
         this.frame = 0;
         this.scroller.scrollTop = this.scroller.scrollHeight;
+        this.size = `${this.scroller.scrollHeight} ${this.scroller.clientHeight}`;
       });
     }
   }

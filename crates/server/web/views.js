@@ -128,7 +128,7 @@ export async function settingsView(session, settings, opened) {
       pick("Mode", modes, settings.mode, (mode) => change({ mode })),
       pick("Permission", levels, settings.permission, (permission) => change({ permission })),
       pick("Effort", efforts, settings.effort || "default", (effort) => change({ effort })),
-      el("p", { class: "muted" }, `Sandbox: ${settings.sandbox}. Rules: ${settings.rules.join(", ") || "none"}.`),
+      el("p", { class: "muted" }, `Sandbox: ${settings.sandbox}. Rules files: ${settings.rules.join(", ") || "none"}.`),
       section("Panels", opened === "panels", panels.map((panel) => el("label", { class: "choice" }, el("input", { type: "checkbox", checked: panel.open,
         onchange: (event) => post(`/sessions/${session}/panels`, { name: panel.name, open: event.target.checked }).then((result) => toast(result.message), report) }), panel.name))),
       section("Servers", opened === "servers", servers.map((server) => el("p", {}, `${server.kind} ${server.name}: ${server.state}`))),

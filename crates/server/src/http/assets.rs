@@ -46,6 +46,7 @@ assets! {
     "/conversation.js", "conversation.js", "text/javascript; charset=utf-8", false;
     "/diff.js", "diff.js", "text/javascript; charset=utf-8", false;
     "/dom.js", "dom.js", "text/javascript; charset=utf-8", false;
+    "/input.js", "input.js", "text/javascript; charset=utf-8", false;
     "/markdown.js", "markdown.js", "text/javascript; charset=utf-8", false;
     "/questions.js", "questions.js", "text/javascript; charset=utf-8", false;
     "/session.js", "session.js", "text/javascript; charset=utf-8", false;
