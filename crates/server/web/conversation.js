@@ -172,7 +172,7 @@ export class Conversation {
 
   ask(event, subtask) {
     if (this.questions.has(event.id) || this.actions.readOnly) return;
-    const isShown = this.calls.get(event.call)?.isEdit;
+    const isShown = this.calls.get(event.call)?.showsChange();
     const card = questionCard(this.session, event, { subtask, isShown, root: this.root });
     this.questions.set(event.id, card);
     card.dataset.call = event.call ?? "";
@@ -377,6 +377,10 @@ class ToolCard {
     });
   }
 
+  showsChange() {
+    return isEdit(this.input ?? partialFields(this.json));
+  }
+
   command() {
     const command = (this.input ?? partialFields(this.json)).command;
     return typeof command === "string" ? el("pre", { class: "command" }, command) : null;
@@ -384,14 +388,14 @@ class ToolCard {
 
   renderInput(input) {
     if (inputPath(input)) this.setTitle(inputPath(input));
-    this.isEdit = isEdit(input);
-    if (!this.isEdit && typeof input.command === "string") {
+    const isChange = isEdit(input);
+    if (!isChange && typeof input.command === "string") {
       this.setTitle(input.command.split("\n")[0]);
       fill(this.body, this.command());
       return;
     }
     fill(this.body, inputView(input));
-    if (!this.isEdit) return;
+    if (!isChange) return;
     this.node.open = true;
     // The newest lines of a growing change stay visible.
     if (!this.input) this.body.lastChild.scrollTop = this.body.lastChild.scrollHeight;

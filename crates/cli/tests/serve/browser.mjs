@@ -10,7 +10,7 @@ const axe = readFileSync(load.resolve("axe-core/axe.min.js"), "utf8");
 const shots = process.env.HEW_SCREENSHOTS;
 mkdirSync(shots, { recursive: true });
 
-const report = { errors: [], requests: [], axe: [], steps: [] };
+const report = { errors: [], requests: [], axe: [], layout: [], steps: [] };
 const browser = await chromium.launch({ executablePath: process.env.HEW_CHROMIUM, args: ["--no-sandbox"] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
 context.setDefaultTimeout(60000);
@@ -31,7 +31,39 @@ async function check(page, name) {
   for (const found of result.violations) {
     if (["serious", "critical"].includes(found.impact)) report.axe.push(`${name}: ${found.id}: ${found.nodes.map((node) => node.html).slice(0, 3).join(" | ")}`);
   }
+  await layout(page, name);
 }
+
+/** Defects of the layout: a page that scrolls sideways, a word of a label that is broken into lines. */
+async function layout(page, name) {
+  const before = page.viewportSize();
+  for (const width of [360, 820, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    const found = await page.evaluate(() => {
+      const found = document.documentElement.scrollWidth > innerWidth ? [`${document.documentElement.scrollWidth} pixels wide`] : [];
+      for (const node of document.querySelectorAll("button, th, h2, summary")) {
+        const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+        for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+          for (const word of text.data.matchAll(/\S{1,16}/g)) {
+            const range = new Range();
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map((line) => line.top)).size > 1) found.push(`${node.tagName}: ${word[0]}`);
+          }
+        }
+      }
+      return found;
+    });
+    report.layout.push(...found.map((text) => `${name} at ${width}: ${text}`));
+  }
+  await page.setViewportSize(before);
+}
+
+/** Waits until an element is inside the visible part of the conversation. */
+const inView = (page, selector) => page.waitForFunction((selector) => {
+  const [inner, outer] = [selector, ".scroller"].map((name) => [...document.querySelectorAll(name)].at(-1)?.getBoundingClientRect());
+  return inner && inner.top < outer.bottom && inner.bottom <= outer.bottom + 1;
+}, selector);
 
 const step = (name) => report.steps.push(name);
 
@@ -68,7 +100,13 @@ const scenarios = {
     await second.waitForSelector(".question");
     await check(page, "2-question");
     await check(second, "3-question-phone");
-    report.overflow = await second.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    report.diffs = await page.evaluate(() => document.querySelectorAll(".diff").length);
+    report.asked = await page.textContent(".question h3");
+    // The end stays visible in a window of another size, as with the keyboard of a phone.
+    for (const [width, height] of [[360, 400], [820, 300], [1280, 800]]) {
+      await page.setViewportSize({ width, height });
+      await inView(page, ".question");
+    }
     await second.click("[data-answer=once]");
     await page.waitForSelector(".question", { state: "detached" });
     step("answered elsewhere");
@@ -84,7 +122,9 @@ const scenarios = {
     step("queued");
     await page.reload();
     await page.waitForFunction(() => [...document.querySelectorAll(".reply .markdown")].some((node) => node.textContent.includes("Once")));
+    await inView(page, ".tail, .items > :last-child");
     await page.screenshot({ path: join(shots, "4-stream.png") });
+    await page.click("[data-answer=once]");
     await page.waitForFunction(() => document.body.textContent.includes("The end."));
     await page.waitForFunction(() => document.body.textContent.includes("Short."));
     await page.waitForSelector(".pane[data-state=idle]");
@@ -111,6 +151,14 @@ const scenarios = {
     await page.click("[data-view=settings]");
     await page.waitForSelector(".dialog select");
     await check(page, "8-settings");
+    await page.keyboard.press("Escape");
+    await page.click(".sidebar-bottom button");
+    await page.waitForSelector("dialog .row");
+    await check(page, "8-devices");
+    await page.keyboard.press("Escape");
+    await page.click("[data-view=rewind]");
+    await page.waitForSelector("dialog .file");
+    await check(page, "8-rewind");
     await page.keyboard.press("Escape");
     await page.fill(".composer textarea", "/und");
     await page.waitForSelector(".completions li");
@@ -180,7 +228,7 @@ const scenarios = {
     await page.waitForSelector(".reply");
     await check(page, "12-shared");
     report.width = await page.evaluate(() => document.querySelector(".pane").clientWidth);
-    report.controls = await page.evaluate(() => document.querySelectorAll(".composer, .sidebar, .entry-menu").length);
+    report.controls = await page.evaluate(() => document.querySelectorAll(".composer, .sidebar, .entry-menu, .menu-button").length);
   },
 
   /** A running tool call when the server is killed: the test restarts it. */

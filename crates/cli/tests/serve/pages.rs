@@ -66,7 +66,13 @@ async fn a_whole_task_is_done_in_the_browser() {
         .turn(Turn::text(
             "It is **changed**:\n\n- one file\n- one line\n\n| a | b |\n|---|---|\n| 1 | 2 |",
         ))
-        .turn(Turn::text(story).pace(Pace::with_delay(6, Duration::from_millis(50))))
+        // The turn cannot end before the question is answered.
+        .turn(
+            Turn::text(story)
+                .call("edit_file", json!({"path": "greeting.rs", "old_text": "goodbye", "new_text": "farewell"}))
+                .pace(Pace::with_delay(6, Duration::from_millis(20))),
+        )
+        .turn(Turn::text("Told."))
         .turn(Turn::text("Short."));
     let files = [(
         "greeting.rs",
@@ -82,7 +88,12 @@ async fn a_whole_task_is_done_in_the_browser() {
     assert_eq!(report["requests"], json!([]), "requests to other hosts: {report}");
     assert_eq!(report["axe"], json!([]), "{report}");
     assert_eq!(report["same"], true, "{report}");
-    assert_eq!(report["overflow"], 0, "{report}");
+    assert_eq!(report["layout"], json!([]), "{report}");
+    assert_eq!(
+        report["diffs"], 1,
+        "the question repeats the diff of its card: {report}"
+    );
+    assert_eq!(report["asked"], "Change greeting.rs?", "{report}");
     assert_eq!(
         served.project.read("greeting.rs").unwrap(),
         files[0].1,
