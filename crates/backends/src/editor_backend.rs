@@ -199,7 +199,8 @@ impl PredictionBackend for EditorBackend {
         match event {
             PredictionEvent::Requested => {
                 counts.requested += 1;
-                (counts.day, counts.day_requests) = usage;
+                // Records of two requests may arrive in either order.
+                (counts.day, counts.day_requests) = usage.max((counts.day, counts.day_requests));
             }
             PredictionEvent::Shown => counts.shown += 1,
             PredictionEvent::Accepted => counts.accepted += 1,

@@ -138,13 +138,14 @@ impl Server {
             EditorMessage::Exit => return Received::Exit,
             EditorMessage::Cancel { id } => self.cancel(&id),
             EditorMessage::Document(change) => {
-                let changes_text = change.changes_text();
-                self.predictor.update(change);
-                if changes_text {
+                // It shares the text: without it, the change needs no copy.
+                let replies = if change.changes_text() {
                     self.drop_running(CONTENT_MODIFIED, "the document changed")
                 } else {
                     Vec::new()
-                }
+                };
+                self.predictor.update(change);
+                replies
             }
             EditorMessage::Predict(request) => self.predict(request),
             EditorMessage::Shown => {

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use predict::{BufferEdit, EditorBuffer};
 use serde_json::Value;
@@ -67,7 +68,8 @@ impl DocumentChange {
 pub(super) struct EditorDocument {
     pub(super) path: PathBuf,
     pub(super) version: i64,
-    pub(super) buffer: EditorBuffer,
+    /// Shared with the prediction that is being computed.
+    pub(super) buffer: Arc<EditorBuffer>,
     /// The definitions of this version, once they are needed.
     pub(super) definitions: OnceCell<Vec<NamedDefinition>>,
     /// The order of opening.
@@ -106,7 +108,7 @@ impl EditorDocuments {
         let document = EditorDocument {
             path,
             version,
-            buffer: EditorBuffer::new(text),
+            buffer: Arc::new(EditorBuffer::new(text)),
             definitions: OnceCell::new(),
             opened: self.opened,
         };
@@ -124,11 +126,12 @@ impl EditorDocuments {
         document.definitions = OnceCell::new();
         let text = change["text"].as_str()?;
         let range = &change["range"];
+        let buffer = Arc::make_mut(&mut document.buffer);
         let edit = if range.is_object() {
             let (start, end) = (position(&range["start"]), position(&range["end"]));
-            document.buffer.replace(start, end, text)
+            buffer.replace(start, end, text)
         } else {
-            document.buffer.replace_all(text)
+            buffer.replace_all(text)
         };
         if document.buffer.text().len() > MAX_BYTES {
             self.by_uri.remove(uri);

@@ -1,5 +1,6 @@
 //! Computes predictions for open documents.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use predict::{
 };
 use serde_json::{Value, json};
 
-use super::backend::{PredictionAnswer, PredictionBackend, PredictionError, PredictionEvent};
+use super::backend::{NamedDefinition, PredictionAnswer, PredictionBackend, PredictionError, PredictionEvent};
 use super::documents::{DocumentChange, EditorDocument, EditorDocuments, path_of};
 use super::protocol::{Dialect, PredictRequest};
 
@@ -116,7 +117,13 @@ impl Predictor {
     /// Applies a change of a document.
     pub(super) fn update(&mut self, change: DocumentChange) {
         match change {
-            DocumentChange::Open { uri, version, text } => self.documents.open(&uri, version, text),
+            DocumentChange::Open { uri, version, text } => {
+                self.documents.open(&uri, version, text);
+                // The first request would have to wait for those of all documents.
+                if let Some(document) = self.documents.get(&uri) {
+                    self.definitions(document);
+                }
+            }
             DocumentChange::Close { uri } => {
                 self.documents.close(&uri);
                 self.active = self.active.take().filter(|active| active.uri != uri);
@@ -170,7 +177,7 @@ impl Predictor {
         {
             return Started::Answer(Some(shown));
         }
-        let buffer = Arc::new(document.buffer.clone());
+        let buffer = Arc::clone(&document.buffer);
         let history = Arc::new(self.history.clone());
         let Some(context) = self.context(document, &request.uri, cursor, request.dialect, buffer, history) else {
             return Started::Answer(None);
@@ -206,8 +213,10 @@ impl Predictor {
             };
             let result = match usage {
                 Some(usage) => {
-                    backend.record(PredictionEvent::Requested, usage);
-                    backend.complete(context.prompt.clone()).await
+                    let answer = backend.complete(context.prompt.clone());
+                    // The request does not wait for the disk.
+                    let record = move || backend.record(PredictionEvent::Requested, usage);
+                    futures::join!(answer, tokio::task::spawn_blocking(record)).0
                 }
                 None => Err(PredictionError("the daily budget of predictions is spent".into())),
             };
@@ -273,20 +282,26 @@ impl Predictor {
         shifted.collect()
     }
 
+    /// The definitions in a document that is not too large.
+    fn definitions<'a>(&self, document: &'a EditorDocument) -> &'a [NamedDefinition] {
+        document.definitions.get_or_init(|| match document.buffer.text().len() {
+            0..=MAX_RELATED_FILE => self.backend.definitions(&document.path, document.buffer.text()),
+            _ => Vec::new(),
+        })
+    }
+
     /// Definitions of these names in the other open documents.
     fn related(&self, uri: &str, names: &[String]) -> Vec<RelatedExcerpt> {
         let mut found: Vec<(usize, RelatedExcerpt)> = Vec::new();
+        let ranks: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
         for (_, document) in self.documents.iter().filter(|(other, _)| *other != uri) {
-            if document.buffer.text().len() > MAX_RELATED_FILE || !self.backend.allows(&document.path) {
+            let definitions = self.definitions(document).iter();
+            let mut named = definitions.filter_map(|found| Some((*ranks.get(found.name.as_str())?, found))).peekable();
+            // This reads ignore files.
+            if named.peek().is_none() || !self.backend.allows(&document.path) {
                 continue;
             }
-            let definitions = document
-                .definitions
-                .get_or_init(|| self.backend.definitions(&document.path, document.buffer.text()));
-            for definition in definitions {
-                let Some(rank) = names.iter().position(|name| *name == definition.name) else {
-                    continue;
-                };
+            for (rank, definition) in named {
                 let lines =
                     definition.lines.start..definition.lines.end.min(definition.lines.start + MAX_RELATED_LINES);
                 let excerpt = RelatedExcerpt {
@@ -350,7 +365,7 @@ impl Predictor {
         let active = self.active.as_ref()?;
         let document = self.documents.get(&active.uri)?;
         let edit = active.prediction.edits.first()?;
-        let mut buffer = document.buffer.clone();
+        let mut buffer = EditorBuffer::clone(&document.buffer);
         let applied = buffer.replace_span(edit.range.clone(), &edit.text);
         let mut history = self.history.clone();
         let path = self.backend.display_path(&document.path);
