@@ -419,3 +419,60 @@ async fn predictions_are_measured_on_the_commits_of_a_repository() {
     assert_eq!(measured[0]["exact"], 1.0, "{measured}");
     assert_eq!(measured[1]["method"], "baseline");
 }
+
+#[tokio::test]
+async fn an_editor_with_the_official_library_is_served() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let named = std::env::var_os("HEW_NODE_MODULES").map(std::path::PathBuf::from);
+    let modules = named.unwrap_or_else(|| root.join("../../.tools/node/node_modules"));
+    if !modules.join("vscode-languageserver-protocol").exists() {
+        eprintln!("skipped: no vscode-languageserver-protocol (set HEW_NODE_MODULES, or run `cargo xtask ci`)");
+        return;
+    }
+    let server = CompletionServer::start(|body| {
+        let is_long = body["prompt"].as_str().unwrap().contains("fn lines()");
+        if is_long { "let a = 1;\n    let b = 2;" } else { "41" }.to_owned()
+    })
+    .await;
+    let project = Project::new(&[]).unwrap();
+    let home = project.root().join(".home");
+    std::fs::create_dir_all(home.join(".config/hew")).unwrap();
+    let config = format!(
+        "predict.model = 'own/qwen2.5-coder'\nproviders.own = {{wire = 'openai-chat', base_url = '{}', key = 'k'}}\n",
+        server.url
+    );
+    std::fs::write(home.join(".config/hew/config.toml"), config).unwrap();
+    let output = Command::new("node")
+        .arg(root.join("tests/predict/client.mjs"))
+        .arg(env!("CARGO_BIN_EXE_hew"))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", &home)
+        .env("HEW_NODE_MODULES", modules)
+        .current_dir(project.root())
+        .output()
+        .await
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let report: Value = serde_json::from_str(&stdout)
+        .unwrap_or_else(|_| panic!("{stdout}{}", String::from_utf8_lossy(&output.stderr)));
+    let expected = json!({
+        "capabilities": ["utf-16", "object"],
+        "texts": {
+            "lf": "0:8-8 41", "crlf": "0:8-8 41", "tab": "0:9-9 41", "astral": "1:9-9 41", "combining": "0:9-9 41",
+            "joined": "0:17-17 41", "bom": "0:9-9 41", "no line break": "0:8-8 41", "empty": "0:0-0 41",
+        },
+        "lines": "let a = 1;\r\n    let b = 2;",
+        "long": "25000:4-4 41",
+        "changes": "1:4-4 41",
+        "none": [null, null, null],
+        "cancelled": -32800,
+        "superseded": [-32801],
+        "last": "0:205-205 41",
+        "afterShutdown": -32600,
+        "exit": 0,
+    });
+    assert_eq!(report, expected);
+    let (_, most) = *server.most_at_once.lock().unwrap();
+    assert!(most <= 1, "{most} concurrent requests");
+}
