@@ -454,8 +454,8 @@ async fn an_editor_with_the_official_library_is_served() {
         .await
         .unwrap();
     let stdout = String::from_utf8_lossy(&output.stdout);
-    let report: Value = serde_json::from_str(&stdout)
-        .unwrap_or_else(|_| panic!("{stdout}{}", String::from_utf8_lossy(&output.stderr)));
+    let report: Value =
+        serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stdout}{}", String::from_utf8_lossy(&output.stderr)));
     let expected = json!({
         "capabilities": ["utf-16", "object"],
         "texts": {

@@ -296,7 +296,9 @@ impl Predictor {
         let ranks: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
         for (_, document) in self.documents.iter().filter(|(other, _)| *other != uri) {
             let definitions = self.definitions(document).iter();
-            let mut named = definitions.filter_map(|found| Some((*ranks.get(found.name.as_str())?, found))).peekable();
+            let mut named = definitions
+                .filter_map(|found| Some((*ranks.get(found.name.as_str())?, found)))
+                .peekable();
             // This reads ignore files.
             if named.peek().is_none() || !self.backend.allows(&document.path) {
                 continue;
