@@ -8,7 +8,7 @@
 //! 2. The second one is the first process of the namespaces. It arranges the files once, receives a [`GuardRequest`] on
 //!    its standard input for each command, and brings the arrangement up to date. If its input is closed (also by hew's
 //!    death) it ends, and the kernel kills everything in its PID namespace.
-//! 3. One [`command_runner`] for each command.
+//! 3. One [`command_runner`] for each command, and one that waits for the next command.
 
 mod caller_path;
 mod capabilities;
@@ -18,6 +18,7 @@ mod descendants;
 mod landlock_rules;
 mod mounts;
 mod moved_paths;
+mod present_paths;
 mod process_limit;
 mod protected_snapshot;
 mod seccomp_filter;
@@ -220,6 +221,13 @@ pub(super) struct PreparedGuard {
     report: ConfinementReport,
     mounts: Option<MountTable>,
     runner: ConfinedRunner,
+    standby: Option<StandbyRunner>,
+}
+
+/// A runner that waits for a command. It ends when this is dropped.
+struct StandbyRunner {
+    process: Pid,
+    socket: UnixStream,
 }
 
 impl PreparedGuard {
@@ -258,18 +266,29 @@ impl PreparedGuard {
             },
         };
         let (runner, report) = ConfinedRunner::new(args, report, processes_limited)?;
-        Ok(Self { report, mounts, runner })
+        Ok(Self {
+            report,
+            mounts,
+            runner,
+            standby: None,
+        })
     }
 
     /// Starts commands until hew closes the socket.
     fn serve(&mut self, args: &GuardArgs, hew: UnixStream) -> ExitCode {
         let mut socket = Some(hew);
         let mut running: Vec<(Pid, Option<OwnedFd>)> = Vec::new();
-        while let Some(hew) = &socket {
-            if !reap(&mut running) {
+        loop {
+            let Some(ended) = self.reap(&mut running) else {
                 // The command has ended its runner, so its descendants have none.
                 return self.end();
+            };
+            // Not while a command starts.
+            let is_calm = ended > 0 || running.is_empty();
+            if is_calm && let Err(code) = self.prepare_standby(args, &mut socket) {
+                return code;
             }
+            let Some(hew) = &socket else { return self.end() };
             match wait_for_input(hew, &running) {
                 Ok(true) => {}
                 Ok(false) => continue,
@@ -286,7 +305,6 @@ impl PreparedGuard {
                 Err(code) => return code,
             }
         }
-        self.end()
     }
 
     /// Starts a command. The error is the exit code of the runner, in its process.
@@ -297,16 +315,9 @@ impl PreparedGuard {
         streams: GuardStreams<OwnedFd>,
         socket: &mut Option<UnixStream>,
     ) -> Result<Option<Pid>, ExitCode> {
-        let GuardStreams {
-            records,
-            stdout,
-            stderr,
-            stdin,
-        } = streams;
-        let records = UnixStream::from(records);
         let tell = |record: GuardRecord| {
             // If hew has ended, the record is not needed.
-            drop((&records).write_all(&record.encode()));
+            rustix::net::send(&streams.records, &record.encode(), SendFlags::NOSIGNAL).ok();
         };
         if args.mode == GuardMode::Confine {
             tell(GuardRecord::Enforced(self.report.clone()));
@@ -324,12 +335,17 @@ impl PreparedGuard {
         if request.command.is_empty() {
             return Ok(None);
         }
+        if let Some(standby) = self.standby.take()
+            && request.send(&standby.socket, &streams.as_fds()).is_ok()
+        {
+            return Ok(Some(standby.process));
+        }
         match syscall::fork(0) {
             Ok(Some(runner)) => Ok(Some(runner)),
             Ok(None) => {
                 // Only the copy of this process is closed.
                 drop(socket.take());
-                Err(self.runner.run(args, request, records, [stdout, stderr], stdin))
+                Err(self.runner.run(args, request, streams))
             }
             Err(error) => {
                 tell(GuardRecord::Failed(error.to_string()));
@@ -338,8 +354,48 @@ impl PreparedGuard {
         }
     }
 
+    /// Starts a runner for the next command, unless there is one or the command is there already. The error is its exit
+    /// code, in its process.
+    fn prepare_standby(&mut self, args: &GuardArgs, socket: &mut Option<UnixStream>) -> Result<(), ExitCode> {
+        if self.standby.is_some() || !self.runner.can_stand_by() || socket.as_ref().is_none_or(has_input) {
+            return Ok(());
+        }
+        // Without one, the next command gets a runner of its own.
+        let Ok((ours, theirs)) = UnixStream::pair() else {
+            return Ok(());
+        };
+        match syscall::fork(0) {
+            Ok(Some(process)) => self.standby = Some(StandbyRunner { process, socket: ours }),
+            Ok(None) => {
+                // Only the copies of this process are closed.
+                drop((socket.take(), ours));
+                return Err(self.runner.stand_by(args, theirs));
+            }
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Reaps runners that have ended, and returns how many; `None` if one was killed.
+    fn reap(&mut self, running: &mut Vec<(Pid, Option<OwnedFd>)>) -> Option<usize> {
+        let mut ended = 0;
+        while let Ok(Some((child, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            let before = running.len();
+            running.retain(|(runner, _)| *runner != child);
+            if running.len() < before {
+                ended += 1;
+                if status.terminating_signal().is_some() {
+                    return None;
+                }
+            }
+            self.standby.take_if(|standby| standby.process == child);
+        }
+        Some(ended)
+    }
+
     /// Ends all commands. The kernel kills those that are left in a PID namespace.
-    fn end(&self) -> ExitCode {
+    fn end(&mut self) -> ExitCode {
+        self.standby = None;
         // Each runner detects that hew has ended, ends its command and restores what it had changed.
         let deadline = Instant::now() + RUNNER_TIMEOUT;
         loop {
@@ -354,16 +410,10 @@ impl PreparedGuard {
     }
 }
 
-/// Reaps runners that have ended. Returns whether all of them have ended by themselves.
-fn reap(running: &mut Vec<(Pid, Option<OwnedFd>)>) -> bool {
-    while let Ok(Some((child, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-        let is_runner = running.iter().any(|(runner, _)| *runner == child);
-        running.retain(|(runner, _)| *runner != child);
-        if is_runner && status.terminating_signal().is_some() {
-            return false;
-        }
-    }
-    true
+/// Whether hew has sent something, or closed the socket.
+fn has_input(hew: &UnixStream) -> bool {
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(hew, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
 /// Waits until hew sends something or a runner ends. Returns whether hew has sent something, or closed the socket.

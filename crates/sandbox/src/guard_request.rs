@@ -42,6 +42,17 @@ pub(crate) struct GuardStreams<Fd> {
     pub(crate) stdin: Option<Fd>,
 }
 
+impl GuardStreams<OwnedFd> {
+    pub(crate) fn as_fds(&self) -> GuardStreams<BorrowedFd<'_>> {
+        GuardStreams {
+            records: self.records.as_fd(),
+            stdout: self.stdout.as_fd(),
+            stderr: self.stderr.as_fd(),
+            stdin: self.stdin.as_ref().map(|stdin| stdin.as_fd()),
+        }
+    }
+}
+
 impl GuardRequest {
     /// Sends the request.
     pub(crate) fn send(&self, socket: &UnixStream, streams: &GuardStreams<BorrowedFd<'_>>) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -132,12 +132,7 @@ pub(crate) fn submit(
     request: &GuardRequest,
     streams: &GuardStreams<OwnedFd>,
 ) -> io::Result<Arc<GuardServer>> {
-    let streams = GuardStreams {
-        records: streams.records.as_fd(),
-        stdout: streams.stdout.as_fd(),
-        stderr: streams.stderr.as_fd(),
-        stdin: streams.stdin.as_ref().map(|stdin| stdin.as_fd()),
-    };
+    let streams = streams.as_fds();
     match &confinement.guards {
         Some(pool) => pool.submit(confinement, environment, request, &streams),
         None => {

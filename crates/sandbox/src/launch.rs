@@ -126,14 +126,8 @@ pub(crate) fn probe(confinement: &Confinement) -> io::Result<ConfinementReport> 
         cwd: "/".into(),
         ..GuardRequest::default()
     };
-    let borrowed = GuardStreams {
-        records: std::os::fd::AsFd::as_fd(&streams.records),
-        stdout: std::os::fd::AsFd::as_fd(&streams.stdout),
-        stderr: std::os::fd::AsFd::as_fd(&streams.stderr),
-        stdin: None,
-    };
     // Fails if the program exited immediately, because it is not a guard.
-    drop(request.send(&control, &borrowed));
+    drop(request.send(&control, &streams.as_fds()));
     drop(streams);
     let mut received = Vec::new();
     ours.read_to_end(&mut received)?;

@@ -54,8 +54,8 @@ impl Caller {
             };
             folder = match self.open_folder(folder, parent) {
                 Ok(folder) => folder,
-                Err(Errno::SRCH | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => return CallerPath::Unknown,
-                Err(_) => return CallerPath::Nowhere,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => return CallerPath::Nowhere,
+                Err(_) => return CallerPath::Unknown,
             };
             let target = match follows_last {
                 true => readlinkat(&folder, name, Vec::new()).ok(),
@@ -80,9 +80,10 @@ impl Caller {
             return Ok(base);
         }
         match openat2(&base, path, FOLDER, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
-            // A link of the kernel, such as `/proc/self/cwd`, or too many links; or an older kernel.
-            Err(Errno::LOOP | Errno::NOSYS) => self.walk(base, path),
-            opened => opened,
+            Ok(opened) => Ok(opened),
+            // A link of the kernel, such as `/proc/self/cwd`; or one that only the caller has, such as `/dev/fd/9`; or an
+            // older kernel.
+            Err(_) => self.walk(base, path),
         }
     }
 
@@ -146,6 +147,7 @@ fn is_proc(folder: &OwnedFd) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read as _;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -157,11 +159,14 @@ mod tests {
         symlink("a", root.join("link")).unwrap();
         symlink("link/b/new", root.join("file")).unwrap();
         symlink("round", root.join("round")).unwrap();
-        let mut other = std::process::Command::new("sleep")
-            .arg("600")
+        // A descriptor that this process does not have.
+        let mut other = std::process::Command::new("bash")
+            .args(["-c", "exec 99< a; echo; exec sleep 600"])
             .current_dir(&root)
+            .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
+        other.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let caller = Caller { thread: other.id() };
         let entry = |name: &str| CallerPath::Entry(root.join(name));
         let absolute = root.join("a/b/x").display().to_string();
@@ -172,6 +177,9 @@ mod tests {
             ("/proc/self/cwd/a/x", entry("a/x")),
             ("/proc/thread-self/cwd/link/b/x", entry("a/b/x")),
             ("/proc/self/cwd/here/x", entry("x")),
+            ("/proc/self/fd/99/x", entry("a/x")),
+            ("/dev/fd/99/b/x", entry("a/b/x")),
+            ("/dev/fd/98/x", CallerPath::Nowhere),
             (absolute.as_str(), entry("a/b/x")),
             ("file", entry("a/b/new")),
             ("here/file", entry("a/b/new")),

@@ -16,10 +16,12 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use seccompiler::sock_filter;
 
 use super::caller_path::{Caller, CallerPath};
+use super::present_paths::PresentPaths;
 use super::syscall;
 use crate::confinement::is_generated;
 use crate::guard_request::GuardRequest;
@@ -79,44 +81,36 @@ pub(super) struct CreatedNames {
     names: HashSet<OsString>,
     /// Rules files, which exist also for single modes: `.clinerules-code`.
     rules: HashSet<PathBuf>,
-    program: Vec<sock_filter>,
 }
 
 impl CreatedNames {
-    /// `None` if all protected paths exist.
-    pub(super) fn new(request: &GuardRequest) -> Option<Self> {
-        let mut folders_of = HashMap::new();
-        let missing = request.protected.iter().filter(|path| path.symlink_metadata().is_err());
-        let missing = missing.filter_map(|path| {
-            let parent = path.parent()?;
-            let folder = folders_of.entry(parent).or_insert_with(|| canonical_folder(parent));
-            Some(folder.as_ref()?.join(path.file_name()?))
-        });
-        let paths: HashSet<PathBuf> = missing.collect();
-        let is_missing = |folder: &&Path| folder.symlink_metadata().is_err();
-        let above = paths
-            .iter()
-            .flat_map(|path| path.ancestors().skip(1).take_while(is_missing));
-        let folders: HashSet<PathBuf> = above.map(Path::to_owned).collect();
+    pub(super) fn new(request: &GuardRequest) -> Self {
+        let present = PresentPaths::new(request.protected.iter());
+        let mut canonical = CanonicalFolders {
+            present: &present,
+            folders: HashMap::new(),
+        };
+        let missing = request.protected.iter().filter(|path| !present.contains(path));
+        let paths: HashSet<PathBuf> = missing.filter_map(|path| canonical.path(path)).collect();
+        let folders = canonical.missing();
         let is_rules = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().ends_with(b"rules"));
         let rules = request.protected.iter().filter(is_rules);
-        let rules: HashSet<PathBuf> = rules.filter_map(|path| canonical(path)).collect();
+        let rules: HashSet<PathBuf> = rules.filter_map(|path| canonical.path(path)).collect();
         let below = request.uncreatable.clone();
         let all = paths.iter().chain(&folders).chain(below.iter().map(|(_, name)| name));
         let names: HashSet<OsString> = all.filter_map(|path| Some(path.file_name()?.to_owned())).collect();
-        (!names.is_empty() || !rules.is_empty()).then(|| Self {
+        Self {
             paths,
             folders,
             below,
             names,
             rules,
-            program: filter(),
-        })
+        }
     }
 
     /// Makes the kernel ask about system calls of this thread and its children.
-    pub(super) fn listen(&self) -> io::Result<OwnedFd> {
-        syscall::listen_to_system_calls(&self.program)
+    pub(super) fn listen() -> io::Result<OwnedFd> {
+        syscall::listen_to_system_calls(&filter())
     }
 
     /// Answers the kernel until this process ends.
@@ -126,7 +120,12 @@ impl CreatedNames {
                 let call = match syscall::next_system_call(&listener) {
                     Ok(call) => call,
                     // The process was killed, or a signal arrived.
-                    Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => continue,
+                    Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => {
+                        match is_unused(&listener) {
+                            true => return,
+                            false => continue,
+                        }
+                    }
                     Err(_) => return,
                 };
                 let denied = self.is_denied(&call).then_some(libc::EROFS);
@@ -190,20 +189,62 @@ impl CreatedNames {
     }
 }
 
-/// The path with a canonical parent. The last components need not exist.
-fn canonical(path: &Path) -> Option<PathBuf> {
-    Some(canonical_folder(path.parent()?)?.join(path.file_name()?))
+/// The canonical paths of directories, each looked up once.
+struct CanonicalFolders<'a> {
+    present: &'a PresentPaths,
+    folders: HashMap<PathBuf, CanonicalFolder>,
 }
 
-/// The canonical path of a directory. The last components need not exist.
-fn canonical_folder(folder: &Path) -> Option<PathBuf> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match rustix::fs::open(folder, flags, Mode::empty()) {
-        // In time proportional to the depth, unlike `canonicalize`.
-        Ok(folder) => std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).ok(),
-        Err(rustix::io::Errno::NOENT) => canonical(folder),
-        Err(_) => None,
+#[derive(Clone)]
+struct CanonicalFolder {
+    path: PathBuf,
+    exists: bool,
+}
+
+impl CanonicalFolders<'_> {
+    /// The path with a canonical parent. The last components need not exist.
+    fn path(&mut self, path: &Path) -> Option<PathBuf> {
+        Some(self.folder(path.parent()?)?.path.join(path.file_name()?))
     }
+
+    /// The canonical path of a directory. The last components need not exist.
+    fn folder(&mut self, folder: &Path) -> Option<CanonicalFolder> {
+        if let Some(known) = self.folders.get(folder) {
+            return Some(known.clone());
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = match self.present.is_absent(folder) {
+            true => Err(rustix::io::Errno::NOENT),
+            false => rustix::fs::open(folder, flags, Mode::empty()),
+        };
+        let found = match opened {
+            // In time proportional to the depth, unlike `canonicalize`.
+            Ok(open) => CanonicalFolder {
+                path: std::fs::read_link(format!("/proc/self/fd/{}", open.as_raw_fd())).ok()?,
+                exists: true,
+            },
+            Err(rustix::io::Errno::NOENT) => CanonicalFolder {
+                path: self.path(folder)?,
+                exists: false,
+            },
+            Err(_) => return None,
+        };
+        self.folders.insert(folder.to_owned(), found.clone());
+        Some(found)
+    }
+
+    /// The directories that do not exist.
+    fn missing(&self) -> HashSet<PathBuf> {
+        let missing = self.folders.values().filter(|folder| !folder.exists);
+        missing.map(|folder| folder.path.clone()).collect()
+    }
+}
+
+/// Whether no process is left that the kernel could ask about.
+fn is_unused(listener: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut watched = [PollFd::new(listener, PollFlags::IN)];
+    poll(&mut watched, Some(&now)).is_ok() && watched[0].revents().contains(PollFlags::HUP)
 }
 
 /// The name of the rules file for all modes: `.clinerules` for `.clinerules-code`.

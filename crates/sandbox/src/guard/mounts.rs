@@ -7,7 +7,7 @@
     reason = "a guard arranges the files its command will see"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,6 +20,7 @@ use rustix::mount::{
 };
 
 use super::Namespaces;
+use super::present_paths::PresentPaths;
 use super::syscall::{MountFlag, set_mount};
 use crate::guard_args::GuardArgs;
 use crate::guard_request::GuardRequest;
@@ -60,25 +61,27 @@ impl MountTable {
     /// Protects and hides the paths of a command. A mount vanishes if another program replaces or removes its mount
     /// point, so each one is checked.
     pub(super) fn update(&mut self, request: &GuardRequest) -> io::Result<()> {
-        let mut wanted: BTreeMap<PathBuf, MountKind> = BTreeMap::new();
-        for (paths, kind) in [
-            (&request.pinned, MountKind::Pinned),
-            (&request.protected, MountKind::Protected),
-            (&request.hidden, MountKind::Hidden),
-        ] {
-            // Without a trailing slash, with which a file does not exist.
-            wanted.extend(paths.iter().map(|path| (path.components().collect(), kind)));
-        }
         // Pins and protection have no effect if they are not needed any more.
-        let shown = |(path, kind): (&PathBuf, &MountKind)| {
-            (*kind == MountKind::Hidden && wanted.get(path) != Some(&MountKind::Hidden)).then(|| path.clone())
-        };
-        for path in self.mounted.iter().filter_map(shown).collect::<Vec<_>>() {
+        let hidden: HashSet<PathBuf> = request.hidden.iter().map(|path| normalized(path)).collect();
+        let is_shown = |(path, kind): &(&PathBuf, &MountKind)| **kind == MountKind::Hidden && !hidden.contains(*path);
+        let shown = self.mounted.iter().filter(is_shown).map(|(path, _)| path.clone());
+        for path in shown.collect::<Vec<_>>() {
             self.mounted.remove(&path);
             // Fails if it was unmounted because the file was removed.
             unmount(&path, UnmountFlags::DETACH).ok();
         }
+        let lists = [
+            (&request.pinned, MountKind::Pinned),
+            (&request.protected, MountKind::Protected),
+            (&request.hidden, MountKind::Hidden),
+        ];
+        let present = PresentPaths::new(lists.iter().flat_map(|(paths, _)| *paths));
         // Sorted, so that a directory is mounted before the paths in it.
+        let mut wanted: BTreeMap<PathBuf, MountKind> = BTreeMap::new();
+        for (paths, kind) in lists {
+            let paths = paths.iter().filter(|path| !present.is_absent(path));
+            wanted.extend(paths.map(|path| (normalized(path), kind)));
+        }
         for (path, kind) in wanted {
             let is_mounted = self.mounted.get(&path).is_some_and(|before| *before >= kind) && is_mount_point(&path);
             if is_mounted || !path.exists() {
@@ -96,6 +99,11 @@ impl MountTable {
         }
         Ok(())
     }
+}
+
+/// Without a trailing slash, with which a file does not exist.
+fn normalized(path: &Path) -> PathBuf {
+    path.components().collect()
 }
 
 fn is_mount_point(path: &Path) -> bool {

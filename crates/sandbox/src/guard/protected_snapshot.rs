@@ -6,8 +6,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "a guard puts protected files back")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -19,6 +19,7 @@ use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::moved_paths::MovedPaths;
+use super::present_paths::PresentPaths;
 use crate::guard_args::GuardArgs;
 use crate::guard_request::GuardRequest;
 use crate::{ConfinementReport, LayerStatus};
@@ -59,23 +60,47 @@ enum PathState {
 impl ProtectedSnapshot {
     /// Takes a snapshot of the protected paths that no other layer protects.
     pub(super) fn new(args: &GuardArgs, request: &GuardRequest, report: &ConfinementReport) -> Self {
+        let present = PresentPaths::new(request.protected.iter());
         let mounted = |path: &Path| match report.mounts {
             // A link cannot be a mount point, only its target.
-            LayerStatus::Active => path.exists() && !path.is_symlink(),
+            LayerStatus::Active => present.contains(path) && path.exists() && !path.is_symlink(),
             LayerStatus::Missing(_) => false,
         };
         let written = |path: &Path| args.writable.iter().any(|root| path.starts_with(root));
         let open = request.protected.iter().filter(|path| written(path) && !mounted(path));
         let open: Vec<&PathBuf> = open.collect();
+        let parents: HashSet<&OsStr> = open
+            .iter()
+            .filter_map(|path| Some(path.parent()?.as_os_str()))
+            .collect();
+        let parents = parents
+            .into_iter()
+            .map(Path::new)
+            .map(|parent| match present.is_absent(parent) {
+                true => parent.parent().unwrap_or(parent),
+                false => parent,
+            });
         Self {
-            links: links(open.iter().flat_map(|path| path.ancestors().skip(1)).collect()),
+            links: links(
+                parents
+                    .collect::<BTreeSet<_>>()
+                    .into_iter()
+                    .flat_map(Path::ancestors)
+                    .collect(),
+            ),
             moved: match report.mounts {
                 LayerStatus::Active => MovedPaths::default(),
                 LayerStatus::Missing(_) => MovedPaths::new(request.pinned.iter().chain(&request.hidden)),
             },
             paths: open
                 .into_iter()
-                .map(|path| (path.clone(), PathState::of(path, MAX_DEPTH)))
+                .map(|path| {
+                    let state = match present.contains(path) {
+                        true => PathState::of(path, MAX_DEPTH),
+                        false => PathState::Missing,
+                    };
+                    (path.clone(), state)
+                })
                 .collect(),
         }
     }
@@ -83,11 +108,13 @@ impl ProtectedSnapshot {
     /// Restores changed paths and returns them.
     pub(super) fn restore_changed(self) -> Vec<PathBuf> {
         let moved = self.moved.restore();
-        let changed = self
-            .paths
-            .into_iter()
-            .filter(|(path, state)| PathState::of(path, MAX_DEPTH) != *state);
-        let changed: Vec<(PathBuf, PathState)> = changed.collect();
+        let present = PresentPaths::new(self.paths.iter().map(|(path, _)| path));
+        let is_changed = |(path, state): &(PathBuf, PathState)| match (state, present.contains(path)) {
+            (PathState::Missing, is_present) => is_present,
+            (_, true) => PathState::of(path, MAX_DEPTH) != *state,
+            (_, false) => true,
+        };
+        let changed: Vec<(PathBuf, PathState)> = self.paths.into_iter().filter(is_changed).collect();
         let changed = changed.into_iter().map(|(path, state)| {
             // Files elsewhere, to which a new link leads, stay unchanged.
             for (link, _) in links(path.ancestors().skip(1).collect()).difference(&self.links) {

@@ -338,6 +338,9 @@ async fn a_protected_path_cannot_be_created_through_another_path() {
         "ln -s /proc/thread-self/cwd here; echo evil > here/.git/commondir".into(),
         "ln -s here/.git/commondir way; ln -s /proc/self/cwd here; echo evil > way".into(),
         "exec 7< .git; echo evil > /dev/fd/7/commondir".into(),
+        "exec 9< .git; echo evil > /proc/self/fd/9/commondir".into(),
+        "bash -c 'exec 99< .git; echo evil > /dev/fd/99/commondir'".into(),
+        "bash -c 'exec 99< .git; mkdir /dev/fd/99/commondir'".into(),
         format!("{attempt} create .git/commondir"),
         format!("cp {attempt} own; chmod 111 own; ./own create .git/commondir"),
         format!(

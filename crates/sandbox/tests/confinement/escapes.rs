@@ -16,7 +16,12 @@ pub(crate) async fn escaped(simulated: &str, confinement: impl Fn(&Fixture) -> C
         let before = fixture.fingerprint();
         let mut request = fixture.request(line);
         request.environment = request.environment.with("PRETEND", simulated);
-        let exit = confinement(&fixture).spawn(&request).unwrap().exit().await;
+        let confinement = confinement(&fixture);
+        if confinement.guards.is_some() {
+            // The guard then prepares a process for the next command.
+            fixture.run(&confinement, "true").await;
+        }
+        let exit = confinement.spawn(&request).unwrap().exit().await;
         let confined = exit.confinement.unwrap();
         if !is_stopped(*stop, &confined.report) {
             println!(
@@ -98,6 +103,16 @@ async fn every_attempt_is_a_real_one() {
 async fn nothing_escapes_the_workspace() {
     assert!(ATTEMPTS.len() >= 40);
     let escaped = escaped("", Fixture::confinement).await;
+    assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
+}
+
+#[tokio::test]
+async fn nothing_escapes_the_guard_of_a_session() {
+    let escaped = escaped("", |fixture| Confinement {
+        guards: Some(sandbox::GuardPool::default()),
+        ..fixture.confinement()
+    })
+    .await;
     assert!(escaped.is_empty(), "{} got out:\n{}", escaped.len(), escaped.join("\n"));
 }
 
