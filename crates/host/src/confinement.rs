@@ -58,6 +58,7 @@ pub(crate) fn load(
         workspace,
         permissions,
         !config.protected.is_empty(),
+        confinement.roots.iter().chain(&confinement.temp).cloned().collect(),
         git_user_configs(env),
         paths::home_dir(env),
     );
@@ -456,7 +457,7 @@ mod tests {
         }
         let workspace = Workspace::open(&root).unwrap();
         let workspace = workspace.hiding_paths(|path| path.extension().is_some_and(|end| end == "pem"));
-        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), Vec::new(), None);
         assert!(sandbox::AccessScan::before(&scan).unwrap_err().contains("are hidden"));
         fs::remove_file(root.join("0.pem")).unwrap();
         assert!(sandbox::AccessScan::before(&scan).is_ok());
@@ -468,7 +469,7 @@ mod tests {
         let root = temp.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("a/.hew")).unwrap();
         let workspace = Workspace::open(&root).unwrap();
-        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), Vec::new(), None);
         let found = sandbox::AccessScan::before(&scan).unwrap();
         assert_eq!(found.read_only, [root.join("a/.hew")]);
         assert!(found.uncreatable.contains(&(root, ".hew".into())));
@@ -488,7 +489,7 @@ mod tests {
             fs::write(root.join(name), name).unwrap();
         }
         let workspace = Workspace::open(&root).unwrap();
-        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), Vec::new(), None);
         sandbox::AccessScan::before(&scan).unwrap();
         fs::rename(root.join("a"), root.join("moved")).unwrap();
         fs::rename(root.join("d/.github"), root.join("b/.github")).unwrap();
@@ -515,7 +516,7 @@ mod tests {
         fs::create_dir_all(root.join("sub")).unwrap();
         fs::write(root.join("sub/.git"), "gitdir: ../.git/modules/sub").unwrap();
         let workspace = Workspace::open(&root).unwrap();
-        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), None);
+        let scan = ProjectScan::new(&workspace, &Permissions::default(), false, Vec::new(), Vec::new(), None);
         let protected = sandbox::AccessScan::before(&scan).unwrap().protected;
         for name in ["deep/lib/.git/config", "deep/lib/.git/hooks", "sub/.git"] {
             assert!(protected.contains(&root.join(name)), "{name}: {protected:?}");

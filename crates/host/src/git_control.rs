@@ -43,6 +43,8 @@ const HARMLESS_KEYS: [&str; 25] = [
     "remote.*",
     "user.*",
 ];
+/// The schemes of addresses elsewhere.
+const NETWORK_SCHEMES: [&str; 8] = ["ftp", "ftps", "git", "git+ssh", "http", "https", "ssh", "ssh+git"];
 /// The merge strategies of git.
 const MERGE_STRATEGIES: [&str; 7] = ["", "octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 /// Where git stores the merge strategy of an interrupted rebase, cherry-pick or revert.
@@ -101,7 +103,11 @@ pub(crate) fn referenced_paths(top: &Path, git: &Path, user_configs: &[PathBuf],
                 false => value.split(SEPARATORS).collect(),
             };
             for word in words.into_iter().filter(|word| !word.is_empty()) {
-                let Some(path) = word_path(word, base, home).and_then(|path| resolve(&path)) else {
+                let path = match is_path {
+                    true => configured_path(word, base, home),
+                    false => word_path(word, base, home),
+                };
+                let Some(path) = path.and_then(|path| resolve(&path)) else {
                     continue;
                 };
                 let real = path.canonicalize().ok();
@@ -121,16 +127,21 @@ pub(crate) fn referenced_paths(top: &Path, git: &Path, user_configs: &[PathBuf],
     paths.into_iter().collect()
 }
 
-/// The path that a word of a configuration denotes.
-fn word_path(word: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    if let Some(rest) = word.strip_prefix("~/") {
-        return Some(home?.join(rest));
+/// The path that a value of a configuration denotes.
+fn configured_path(value: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match value.strip_prefix("~/") {
+        Some(rest) => Some(home?.join(rest)),
+        None => Some(base.join(value)),
     }
+}
+
+/// The path that a word of a command in a configuration denotes.
+fn word_path(word: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let path = Path::new(word);
     match path.is_absolute() && !path.exists() && !path.starts_with(base) {
         // The rest of something like `$(git rev-parse --show-toplevel)/x`.
         true => Some(base.join(word.trim_start_matches('/'))),
-        false => Some(base.join(path)),
+        false => configured_path(word, base, home),
     }
 }
 
@@ -149,8 +160,9 @@ fn resolve(path: &Path) -> Option<PathBuf> {
 
 /// Disarms a repository that a command has created: its hooks and a configuration that runs programs get another name,
 /// and so does a file or link that names a git directory elsewhere, unless that is part of a known one. Returns the
-/// changed paths.
-pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+/// changed paths. A remote must not be a directory that commands may write, except a known repository: its hooks run when
+/// the user pushes to it.
+pub(crate) fn disarm(git: &Path, known: &[&PathBuf], writable: &[PathBuf]) -> Vec<PathBuf> {
     let mut changed = Vec::new();
     if git.is_symlink() || !git.is_dir() {
         let text = read(git);
@@ -160,33 +172,99 @@ pub(crate) fn disarm<'a>(git: &Path, mut known: impl Iterator<Item = &'a PathBuf
         let target = target
             .and_then(|path| path.canonicalize().ok())
             .filter(|_| !git.is_symlink());
-        // All of the user's modules are read-only, and those of other repositories are disarmed.
-        let mut is_part = |target: &PathBuf| {
-            known.any(|known| {
+        // The user's are protected, and those of other repositories are disarmed.
+        let is_part = |target: &PathBuf| {
+            known.iter().any(|known| {
                 target.parent() == Some(&known.join("worktrees")) || target.starts_with(known.join("modules"))
             })
         };
         changed.extend((!target.is_some_and(|target| is_part(&target)) && block(git)).then(|| git.to_owned()));
         return changed;
     }
-    disarm_directory(git, &mut changed);
+    let accepts = |remote: &str| is_safe_remote(remote, git, known, writable);
+    disarm_directory(git, &accepts, &mut changed);
     changed.extend(RepositoryState::created().disarm_additions(git));
     // The repositories of submodules, which can be in any directory there.
     let mut pending = folders(&git.join("modules"));
     while let Some(folder) = pending.pop() {
         pending.extend(folders(&folder));
         if folder.join("HEAD").symlink_metadata().is_ok() {
-            disarm_directory(&folder, &mut changed);
+            disarm_directory(&folder, &accepts, &mut changed);
             changed.extend(RepositoryState::created().disarm_additions(&folder));
         }
     }
     changed
 }
 
+/// A key of a configuration that denotes a remote repository.
+enum RemoteKey {
+    Address,
+    /// The name of a remote, or an address.
+    Name,
+}
+
+fn remote_key(key: &str) -> Option<RemoteKey> {
+    let last = key.rsplit_once('.')?.1;
+    match (key.split_once('.')?.0, last) {
+        ("remote", "url" | "pushurl") => Some(RemoteKey::Address),
+        ("remote", "pushdefault") | ("branch", "remote" | "pushremote") => Some(RemoteKey::Name),
+        _ => None,
+    }
+}
+
+/// Whether pushing to this address runs no program that a command has prepared.
+fn is_safe_remote(address: &str, git: &Path, known: &[&PathBuf], writable: &[PathBuf]) -> bool {
+    let path = match address.split_once("://") {
+        Some(("file", path)) => path,
+        Some((scheme, _)) => return NETWORK_SCHEMES.contains(&scheme),
+        None if address.contains("::") => return false,
+        // `host:path`
+        None if address.split('/').next().is_some_and(|first| first.contains(':')) => return true,
+        None if address == "." => return true,
+        None => address,
+    };
+    let top = git.parent().filter(|_| git.ends_with(".git")).unwrap_or(git);
+    let path = top.join(path);
+    let is_known = |real: &PathBuf| known.iter().any(|known| *known == real || **known == real.join(".git"));
+    let is_writable = |real: &PathBuf| writable.iter().any(|root| real.starts_with(root));
+    let is_safe = |path: &Path| match path.canonicalize() {
+        Ok(real) => is_known(&real) || !is_writable(&real),
+        Err(_) => resolve(path).is_some_and(|real| !is_writable(&real)),
+    };
+    // Git then adds `.git`.
+    let longer = PathBuf::from(format!("{}.git", path.display()));
+    is_safe(&path) && (path.exists() || is_safe(&longer))
+}
+
+/// Whether a working tree refers back to this git directory, as those of submodules do.
+fn is_own_tree(git: &Path, tree: &str) -> bool {
+    let link = git.join(tree).join(".git");
+    let text = match link.is_symlink() {
+        true => return false,
+        false => read(&link),
+    };
+    let target = text
+        .strip_prefix("gitdir: ")
+        .map(|path| link.with_file_name(without_newlines(path)));
+    target.is_some_and(|target| target.canonicalize().ok() == git.canonicalize().ok())
+}
+
 /// Disarms a git directory.
-fn disarm_directory(git: &Path, changed: &mut Vec<PathBuf>) {
+fn disarm_directory(git: &Path, accepts_remote: &dyn Fn(&str) -> bool, changed: &mut Vec<PathBuf>) {
     let config = git.join("config");
-    let is_armed = |text: String| entries(&text).iter().any(|(key, _)| !is_harmless(key));
+    let is_armed = |text: String| {
+        let entries = entries(&text);
+        let names = entries
+            .iter()
+            .filter_map(|(key, _)| key.strip_prefix("remote.")?.strip_suffix(".url"));
+        let names: BTreeSet<&str> = names.collect();
+        entries.iter().any(|(key, value)| match remote_key(key) {
+            Some(RemoteKey::Address) => !accepts_remote(value),
+            Some(RemoteKey::Name) => !names.contains(value.as_str()) && !accepts_remote(value),
+            None if key == "core.worktree" => !is_own_tree(git, value),
+            None => !is_harmless(key),
+        })
+    };
     if config.is_symlink() || read_all(&config).is_none_or(is_armed) {
         let plain = match git.ends_with(".git") {
             true => PLAIN_CONFIG.to_owned(),
@@ -439,22 +517,76 @@ mod tests {
         fs::write(git.join("hooks/pre-commit"), "evil").unwrap();
         fs::write(git.join("hooks/pre-push.sample"), "").unwrap();
         assert_eq!(
-            disarm(&git, [].iter()),
+            disarm(&git, &[], &[]),
             [git.join("config"), git.join("hooks/pre-commit")]
         );
         assert_eq!(fs::read_to_string(git.join("config")).unwrap(), PLAIN_CONFIG);
         assert!(git.join("hooks/pre-commit.blocked").exists() && git.join("hooks/pre-push.sample").exists());
-        assert_eq!(disarm(&git, [].iter()), [""; 0].map(PathBuf::from));
+        assert_eq!(disarm(&git, &[], &[]), [""; 0].map(PathBuf::from));
         // A worktree of a known repository, and a link to another directory.
         fs::create_dir_all(git.join("worktrees/w")).unwrap();
         for (target, is_accepted) in [(".git/worktrees/w", true), ("other", false)] {
             let link = temp.path().join("w.git");
             fs::write(&link, format!("gitdir: {target}\n")).unwrap();
             assert_eq!(
-                disarm(&link, [git.canonicalize().unwrap()].iter()).is_empty(),
+                disarm(&link, &[&git.canonicalize().unwrap()], &[]).is_empty(),
                 is_accepted,
                 "{target}"
             );
+        }
+    }
+
+    #[test]
+    fn remotes_of_a_new_repository_are_elsewhere_or_known() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        for folder in ["new/.git", "bare.git", "own/.git", "outside/x.git"] {
+            fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        let (git, known) = (top.join("new/.git"), top.join("own/.git"));
+        let writable = ["new", "bare.git", "own"].map(|name| top.join(name));
+        let outside = top.join("outside/x.git").display().to_string();
+        let bare = top.join("bare.git").display().to_string();
+        for (text, is_accepted) in [
+            ("[remote \"o\"]\n\turl = https://example.org/x.git", true),
+            ("[remote \"o\"]\n\turl = git@example.org:x/y.git", true),
+            ("[remote \"o\"]\n\turl = ../own", true),
+            ("[remote \"o\"]\n\turl = ../own/.git", true),
+            (&format!("[remote \"o\"]\n\turl = {outside}"), true),
+            (&format!("[remote \"o\"]\n\turl = {bare}"), false),
+            (&format!("[remote \"o\"]\n\turl = file://{bare}"), false),
+            (
+                &format!("[remote \"o\"]\n\turl = https://x/y\n\tpushurl = {bare}"),
+                false,
+            ),
+            ("[remote \"o\"]\n\turl = ../bare", false),
+            ("[remote \"o\"]\n\turl = later", false),
+            ("[remote \"o\"]\n\turl = ext::sh -c evil", false),
+            ("[remote \"o\"]\n\turl = evil://x", false),
+            ("[remote]\n\tpushDefault = ../bare.git", false),
+            ("[branch \"main\"]\n\tremote = ../bare.git", false),
+            ("[branch \"main\"]\n\tpushRemote = ../bare.git", false),
+            ("[branch \"main\"]\n\tremote = .\n\tmerge = refs/heads/a", true),
+            (
+                "[branch \"main\"]\n\tremote = o\n[remote \"o\"]\n\turl = https://x/y",
+                true,
+            ),
+        ] {
+            fs::write(git.join("config"), text).unwrap();
+            assert_eq!(disarm(&git, &[&known], &writable).is_empty(), is_accepted, "{text}");
+        }
+        // The working tree of a submodule.
+        fs::create_dir_all(top.join("new/.git/modules/s")).unwrap();
+        fs::create_dir(top.join("new/s")).unwrap();
+        fs::write(top.join("new/.git/modules/s/HEAD"), "").unwrap();
+        for (link, is_accepted) in [
+            ("gitdir: ../.git/modules/s\n", true),
+            ("gitdir: ../../own/.git\n", false),
+        ] {
+            fs::write(git.join("config"), "").unwrap();
+            fs::write(git.join("modules/s/config"), "[core]\n\tworktree = ../../../s\n").unwrap();
+            fs::write(top.join("new/s/.git"), link).unwrap();
+            assert_eq!(disarm(&git, &[&known], &writable).is_empty(), is_accepted, "{link}");
         }
     }
 
@@ -551,10 +683,19 @@ mod tests {
             [include]\n\tpath = ../extra\n[alias]\n\ta = log .\n\tst = status\n\tx = !sh $(pwd)/later/x.sh\n";
         fs::write(git.join("config"), config).unwrap();
         fs::write(top.join("extra"), "[include]\n\tpath = missing/more\n").unwrap();
-        let found = referenced_paths(&top, &git, &[], None);
-        assert_eq!(
-            found,
-            [".githooks", "extra", "later/x.sh", "missing/more", "tools/clean.sh"].map(|name| top.join(name))
-        );
+        // The user's own configuration, elsewhere.
+        let user = tempfile::tempdir().unwrap();
+        let user = user.path().join("config");
+        fs::write(&user, format!("[include]\n\tpath = {}/absolute\n", top.display())).unwrap();
+        let found = referenced_paths(&top, &git, &[user], None);
+        let expected = [
+            ".githooks",
+            "absolute",
+            "extra",
+            "later/x.sh",
+            "missing/more",
+            "tools/clean.sh",
+        ];
+        assert_eq!(found, expected.map(|name| top.join(name)));
     }
 }

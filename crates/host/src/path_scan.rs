@@ -23,6 +23,9 @@ const MAX_RULES_BYTES: u64 = 256 * 1024;
 /// Neither are directories with more entries.
 const MAX_RULES_ENTRIES: usize = 200;
 
+/// Folders of a git directory with a folder for each few files, which are not searched.
+const LARGE_FILE_FOLDERS: [&str; 2] = ["lfs/objects", "annex/objects"];
+
 const TOO_MANY_FOLDERS: &str = "the project has too many folders";
 
 /// Searches all directories of a project.
@@ -36,6 +39,8 @@ pub(crate) struct ProjectScan {
     /// only in the project directory itself.
     protected: Option<(Arc<ProtectedPaths>, Arc<ProjectPaths>)>,
     hides_files: bool,
+    /// The directories that commands may write.
+    writable: Vec<PathBuf>,
     /// The user's git configuration, which may refer to files of the project.
     user_configs: Vec<PathBuf>,
     home: Option<PathBuf>,
@@ -70,6 +75,7 @@ impl ProjectScan {
         workspace: &Workspace,
         permissions: &Permissions,
         has_protected: bool,
+        writable: Vec<PathBuf>,
         user_configs: Vec<PathBuf>,
         home: Option<PathBuf>,
     ) -> Self {
@@ -85,6 +91,7 @@ impl ProjectScan {
             roots,
             protected: has_protected.then(|| (Arc::clone(&permissions.protected), Arc::clone(&permissions.project))),
             hides_files: !permissions.ignore.is_empty() || permissions.denies_files().0,
+            writable,
             user_configs,
             home,
             state: Mutex::default(),
@@ -114,6 +121,13 @@ impl ProjectScan {
             if name == ".git" {
                 return ScanStep::Repository;
             }
+            // Of a git directory, only the repositories in it are of interest.
+            if let Some(inner) = self.in_git_folder(path) {
+                return match LARGE_FILE_FOLDERS.iter().any(|large| inner == Path::new(large)) {
+                    true => ScanStep::Skip,
+                    false => ScanStep::Enter,
+                };
+            }
             if self.workspace.is_hidden(path) {
                 return ScanStep::Hidden;
             }
@@ -130,17 +144,34 @@ impl ProjectScan {
                 false => ScanStep::Enter,
             }
         };
-        let listed = state.tree.update(&self.roots, decide);
+        let roots: Vec<PathBuf> = self.roots.iter().chain(&self.outer).cloned().collect();
+        let listed = state.tree.update(&roots, decide);
         let of = |wanted: ScanStep| {
             let paths = listed.iter().filter(|(_, step)| *step == wanted);
             paths.map(|(path, _)| path.clone()).collect::<Vec<PathBuf>>()
+        };
+        let repositories: BTreeSet<PathBuf> = of(ScanStep::Repository).into_iter().chain(self.outer.clone()).collect();
+        // They belong to their repository.
+        let is_worktree = |git: &PathBuf| {
+            let folder = git.parent().filter(|parent| parent.ends_with("worktrees"));
+            folder.is_some_and(|folder| folder.parent().is_some_and(|git| repositories.contains(git)))
         };
         FoundPaths {
             hidden: of(ScanStep::Hidden),
             protected: of(ScanStep::Protected),
             rules: of(ScanStep::Rules),
-            repositories: of(ScanStep::Repository).into_iter().chain(self.outer.clone()).collect(),
+            repositories: repositories.iter().filter(|git| !is_worktree(git)).cloned().collect(),
         }
+    }
+
+    /// The part of a path in a git directory.
+    fn in_git_folder<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let outer = self.outer.iter().find_map(|git| path.strip_prefix(git).ok());
+        outer.or_else(|| {
+            let root = self.roots.iter().find(|root| path.starts_with(root))?;
+            let mut above = path.ancestors().skip(1).take_while(|above| above.starts_with(root));
+            path.strip_prefix(above.find(|above| above.ends_with(".git"))?).ok()
+        })
     }
 
     /// Whether hew reads this path as rules of a subdirectory, or through it if it is a link. Those of the project's
@@ -213,15 +244,15 @@ fn rules_names() -> impl Iterator<Item = &'static str> {
 
 impl ScanState {
     /// Disarms what processes have added to repositories, and new repositories. Returns the changed paths.
-    fn disarm(&mut self, repositories: &[PathBuf]) -> Vec<PathBuf> {
+    fn disarm(&mut self, repositories: &[PathBuf], writable: &[PathBuf]) -> Vec<PathBuf> {
         let mut changed = Vec::new();
         for git in repositories {
             match self.repositories.get(git) {
                 Some(before) if !before.is_new() => changed.extend(before.disarm_additions(git)),
                 // Another process may have changed it after the one that made it.
                 Some(_) | None => {
-                    let others = self.repositories.iter().filter(|(other, _)| *other != git);
-                    changed.extend(git_control::disarm(git, others.map(|(other, _)| other)));
+                    let known: Vec<&PathBuf> = self.repositories.keys().filter(|other| *other != git).collect();
+                    changed.extend(git_control::disarm(git, &known, writable));
                     self.repositories.insert(git.clone(), RepositoryState::created());
                 }
             }
@@ -258,7 +289,7 @@ impl AccessScan for ProjectScan {
                 state.note(&found.repositories);
             }
             // Another process may have created a repository, which must not count as the user's.
-            _ => drop(state.disarm(&found.repositories)),
+            _ => drop(state.disarm(&found.repositories, &self.writable)),
         }
         state.rules = found.rules.iter().cloned().collect();
         state.rules_contents = found.rules.iter().filter_map(|path| content_id(path)).collect();
@@ -285,7 +316,7 @@ impl AccessScan for ProjectScan {
         state.running = state.running.saturating_sub(1);
         // A command that creates too many folders must not keep other things by that.
         let found = self.find(&mut state);
-        let mut reverted = state.disarm(&found.repositories);
+        let mut reverted = state.disarm(&found.repositories, &self.writable);
         // While another process runs, the user may have approved a new file.
         if state.running == 0 {
             let is_moved = |path: &Path| content_id(path).is_some_and(|id| state.rules_contents.contains(&id));

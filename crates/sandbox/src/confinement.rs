@@ -281,15 +281,7 @@ pub fn is_generated(path: &Path) -> bool {
 }
 
 /// Entries of a git directory that make git run programs or read settings elsewhere. They must not be created either.
-const GIT_CONTROL_FILES: [&str; 7] = [
-    "hooks",
-    "config",
-    "config.worktree",
-    "commondir",
-    "modules",
-    "branches",
-    "remotes",
-];
+const GIT_CONTROL_FILES: [&str; 6] = ["hooks", "config", "config.worktree", "commondir", "branches", "remotes"];
 /// Such entries of a linked worktree.
 const WORKTREE_CONTROL_FILES: [&str; 4] = ["commondir", "config.worktree", "gitdir", "modules"];
 

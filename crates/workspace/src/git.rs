@@ -95,6 +95,9 @@ fn own_folder(tree: &Path, directory: &Path) -> Option<PathBuf> {
     if fs::symlink_metadata(&link).ok()?.is_dir() {
         return Some(directory);
     }
+    if is_module_of(&directory, tree) {
+        return Some(directory);
+    }
     let main = directory
         .parent()
         .filter(|parent| parent.ends_with("worktrees"))?
@@ -102,6 +105,26 @@ fn own_folder(tree: &Path, directory: &Path) -> Option<PathBuf> {
     let back = read_text(&directory.join("gitdir"))?;
     let is_known = Path::new(back.trim()).canonicalize().ok()? == link.canonicalize().ok()?;
     (is_known && main.join("objects").is_dir()).then(|| main.to_owned())
+}
+
+/// Whether a directory is the repository of the submodule with this working tree, in a git directory above it.
+fn is_module_of(directory: &Path, tree: &Path) -> bool {
+    let is_module = directory
+        .ancestors()
+        .skip(1)
+        .any(|above| above.ends_with("modules") && above.parent().is_some_and(|git| git.join("HEAD").is_file()));
+    if !is_module || !directory.join("objects").is_dir() {
+        return false;
+    }
+    let text = read_text(&directory.join("config")).unwrap_or_default();
+    let mut values = text.lines().filter_map(|line| {
+        let value = line.trim().strip_prefix("worktree")?.trim_start().strip_prefix('=')?;
+        Some(value.trim().trim_matches('"'))
+    });
+    let named = values
+        .next()
+        .and_then(|value| directory.join(value).canonicalize().ok());
+    named.is_some() && named == tree.canonicalize().ok() && values.next().is_none()
 }
 
 fn head(directory: &Path) -> GitHead {

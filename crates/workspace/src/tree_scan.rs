@@ -29,8 +29,8 @@ pub enum ScanStep {
     Protected,
     /// It is listed and not searched.
     Rules,
-    /// It is listed and not searched: `.git`, as a folder or a file. A folder with the contents of a git directory is
-    /// listed too, and searched.
+    /// It is listed, and searched if it is a folder: `.git`. A folder with the contents of a git directory is treated
+    /// likewise.
     Repository,
 }
 
@@ -129,12 +129,16 @@ impl ScannedFolder {
             match decide(&path, is_folder) {
                 ScanStep::Enter if is_folder => folder.subfolders.push(path),
                 ScanStep::Enter | ScanStep::Skip => {}
-                step @ (ScanStep::Hidden | ScanStep::Protected | ScanStep::Rules | ScanStep::Repository) => {
-                    folder.found.push((path, step));
+                ScanStep::Repository => {
+                    folder.found.push((path.clone(), ScanStep::Repository));
+                    folder.subfolders.extend(is_folder.then_some(path));
                 }
+                step @ (ScanStep::Hidden | ScanStep::Protected | ScanStep::Rules) => folder.found.push((path, step)),
             }
         }
-        if let [true, true, true, _] | [true, _, _, true] = git_entries {
+        if let [true, true, true, _] | [true, _, _, true] = git_entries
+            && !path.ends_with(".git")
+        {
             folder.found.push((path.to_owned(), ScanStep::Repository));
         }
         folder
