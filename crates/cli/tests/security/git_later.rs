@@ -190,3 +190,125 @@ async fn a_git_directory_outside_of_the_project_runs_nothing_later() {
         assert!(!place.join("sequencer/opts").exists(), "{is_worktree}: {seen}");
     }
 }
+
+/// Repositories in a git directory, and remotes that commands can change.
+#[tokio::test]
+async fn repositories_anywhere_and_their_remotes_run_nothing_later() {
+    let (fixture, trap) = (Fixture::new("", &[("a.txt", "a")]), Trap::new());
+    let root = fixture.project.root();
+    git(root, &["init", "-q", "-b", "main"]);
+    git(root, &["add", "a.txt"]);
+    assert!(git(root, &["commit", "-qm", "one"]));
+    let evil = trap.command();
+    let arm = |git: &str| {
+        format!(
+            "printf '[core]\\nfsmonitor = {evil}\\n' >> {git}/config; mkdir -p {git}/hooks; \
+             for h in pre-commit pre-receive post-receive update; do printf '#!/bin/sh\\n{evil}\\n' > {git}/hooks/$h; chmod +x {git}/hooks/$h; done"
+        )
+    };
+    let inner = [
+        ".git/x",
+        ".git/objects/x",
+        ".git/objects/ab",
+        ".git/refs/x",
+        ".git/logs/x",
+        ".git/info/x",
+        ".git/worktrees/w/x",
+        ".git/modules/x",
+        ".git/lfs/x",
+    ];
+    let mut lines: Vec<String> = inner
+        .iter()
+        .map(|folder| format!("mkdir -p {folder}; git init -q --bare {folder}; {}", arm(folder)))
+        .collect();
+    lines.push(format!("git init -q .git/tree; {}", arm(".git/tree/.git")));
+    // Where hooks run that are not searched.
+    let bare = format!("D=$(mktemp -d); git init -q --bare $D; {}", arm("$D"));
+    let remotes = [
+        ("url", "git config remote.origin.url $D"),
+        ("file", "git config remote.origin.url file://$D"),
+        (
+            "push",
+            "git config remote.origin.url https://h.invalid/x; git config remote.origin.pushurl $D",
+        ),
+        (
+            "branch",
+            "git config branch.main.remote $D; git config branch.main.merge refs/heads/main",
+        ),
+        ("default", "git config remote.pushDefault $D"),
+        (
+            "generated",
+            "mv $D $PWD/node_modules; git config remote.origin.url $PWD/node_modules",
+        ),
+    ];
+    for (name, configure) in remotes {
+        lines.push(format!(
+            "{bare}; git init -q -b main {name}; cd {name}; git -c user.name=A -c user.email=a@b commit -q --allow-empty -m x; {configure}"
+        ));
+    }
+    let seen = run(&fixture, &lines).await;
+    let trees = [".git/tree"]
+        .into_iter()
+        .chain(inner)
+        .chain(remotes.map(|(name, _)| name));
+    for folder in trees {
+        assert!(root.join(folder).is_dir(), "{folder}: {seen}");
+        assert!(trap.is_held(root, &[folder]), "{folder}: {seen}");
+        for args in [["push", "-q"], ["fetch", "-q"]] {
+            git(&root.join(folder), &["-c", "push.default=current", args[0], args[1]]);
+        }
+        git(&root.join(folder), &["commit", "--allow-empty", "-qm", "x"]);
+        assert!(trap.is_held(root, &[]), "{folder}: {seen}");
+    }
+}
+
+/// What must work: commits in a submodule, from the project that contains it, and if the project is the submodule.
+#[tokio::test]
+async fn commits_in_submodules_succeed_and_their_hooks_are_protected() {
+    for is_project in [false, true] {
+        let (mut fixture, trap) = (
+            Fixture::new("", &[("super/a.txt", "a"), ("lib/b.txt", "b")]),
+            Trap::new(),
+        );
+        let (main, lib) = (fixture.project.path("super"), fixture.project.path("lib"));
+        for folder in [&main, &lib] {
+            assert!(git(folder, &["init", "-q", "-b", "main"]) && git(folder, &["add", "-A"]));
+            assert!(git(folder, &["commit", "-qm", "one"]));
+        }
+        let url = lib.display().to_string();
+        assert!(git(
+            &main,
+            &[
+                "-c",
+                "protocol.file.allow=always",
+                "submodule",
+                "add",
+                "-q",
+                &url,
+                "sub"
+            ]
+        ));
+        assert!(git(&main, &["commit", "-qm", "two"]));
+        let sub = main.join("sub");
+        fixture.hew = fixture.hew.current_dir(if is_project { &sub } else { &main });
+        let evil = trap.command();
+        let enter = if is_project { "" } else { "cd sub; " };
+        let lines = [
+            format!("{enter}echo c > b.txt; git -c user.name=A -c user.email=a@b commit -qam three"),
+            format!(
+                "{enter}printf '#!/bin/sh\\n{evil}\\n' > $(git rev-parse --git-dir)/hooks/pre-commit; chmod +x $(git rev-parse --git-dir)/hooks/pre-commit"
+            ),
+            format!("{enter}printf '[core]\\nfsmonitor = {evil}\\n' >> $(git rev-parse --git-dir)/config"),
+            format!(
+                "{enter}E=$(mktemp -d); cp -r $(git rev-parse --git-dir)/* $E; printf '[core]\\nfsmonitor = {evil}\\n' >> $E/config; echo gitdir: $E > .git"
+            ),
+        ];
+        let seen = run(&fixture, &lines).await;
+        let log = main.join(".git/modules/sub/logs/HEAD");
+        let log = std::fs::read_to_string(log).unwrap();
+        assert!(log.contains("three"), "{is_project}: {log} {seen}");
+        assert!(trap.is_held(&sub, &[""]), "{is_project}: {seen}");
+        git(&sub, &["commit", "--allow-empty", "-qm", "four"]);
+        assert!(trap.is_held(&sub, &[""]), "{is_project}: {seen}");
+    }
+}
