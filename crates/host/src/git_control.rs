@@ -1,6 +1,7 @@
 //! What makes git run programs: its configuration, what that refers to, and prepared rebases.
 
 use crate::git_config::entries;
+use crate::git_remotes::{RemoteKey, is_safe_remote, remote_key};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,8 +44,6 @@ const HARMLESS_KEYS: [&str; 25] = [
     "remote.*",
     "user.*",
 ];
-/// The schemes of addresses elsewhere.
-const NETWORK_SCHEMES: [&str; 8] = ["ftp", "ftps", "git", "git+ssh", "http", "https", "ssh", "ssh+git"];
 /// The merge strategies of git.
 const MERGE_STRATEGIES: [&str; 7] = ["", "octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 /// Where git stores the merge strategy of an interrupted rebase, cherry-pick or revert.
@@ -146,7 +145,7 @@ fn word_path(word: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// The path with a canonical parent. The last components need not exist.
-fn resolve(path: &Path) -> Option<PathBuf> {
+pub(crate) fn resolve(path: &Path) -> Option<PathBuf> {
     let mut missing = Vec::new();
     for above in path.ancestors().skip(1) {
         missing.push(path.strip_prefix(above).ok()?.iter().next()?);
@@ -194,46 +193,6 @@ pub(crate) fn disarm(git: &Path, known: &[&PathBuf], writable: &[PathBuf]) -> Ve
         }
     }
     changed
-}
-
-/// A key of a configuration that denotes a remote repository.
-enum RemoteKey {
-    Address,
-    /// The name of a remote, or an address.
-    Name,
-}
-
-fn remote_key(key: &str) -> Option<RemoteKey> {
-    let last = key.rsplit_once('.')?.1;
-    match (key.split_once('.')?.0, last) {
-        ("remote", "url" | "pushurl") => Some(RemoteKey::Address),
-        ("remote", "pushdefault") | ("branch", "remote" | "pushremote") => Some(RemoteKey::Name),
-        _ => None,
-    }
-}
-
-/// Whether pushing to this address runs no program that a command has prepared.
-fn is_safe_remote(address: &str, git: &Path, known: &[&PathBuf], writable: &[PathBuf]) -> bool {
-    let path = match address.split_once("://") {
-        Some(("file", path)) => path,
-        Some((scheme, _)) => return NETWORK_SCHEMES.contains(&scheme),
-        None if address.contains("::") => return false,
-        // `host:path`
-        None if address.split('/').next().is_some_and(|first| first.contains(':')) => return true,
-        None if address == "." => return true,
-        None => address,
-    };
-    let top = git.parent().filter(|_| git.ends_with(".git")).unwrap_or(git);
-    let path = top.join(path);
-    let is_known = |real: &PathBuf| known.iter().any(|known| *known == real || **known == real.join(".git"));
-    let is_writable = |real: &PathBuf| writable.iter().any(|root| real.starts_with(root));
-    let is_safe = |path: &Path| match path.canonicalize() {
-        Ok(real) => is_known(&real) || !is_writable(&real),
-        Err(_) => resolve(path).is_some_and(|real| !is_writable(&real)),
-    };
-    // Git then adds `.git`.
-    let longer = PathBuf::from(format!("{}.git", path.display()));
-    is_safe(&path) && (path.exists() || is_safe(&longer))
 }
 
 /// Whether a working tree refers back to this git directory, as those of submodules do.

@@ -14,6 +14,7 @@ pub mod environment;
 pub mod failure;
 mod git_config;
 mod git_control;
+mod git_remotes;
 pub mod grants;
 pub mod hooks;
 mod images;
