@@ -1,5 +1,7 @@
 //! Alternative readings of quoted text that does not occur in the file: line numbers, over-escaping, entities, fences.
 
+use std::collections::HashSet;
+
 use crate::anchor::line_hash;
 use crate::fold::{is_blank, similarity};
 
@@ -81,16 +83,56 @@ pub(crate) fn plain_new_text(old: &str, new: &str, file: &str) -> Option<String>
             let is_proven = || is_shared_line_decoded(old, new, &plain) || has_similar_lines(old, &plain);
             (is_one_line && is_block && is_proven()).then_some(plain)
         })
+        .or_else(|| {
+            let mut readings = ESCAPES.iter().map(|unescape| unescape(new));
+            readings.find(|plain| is_shared_line_decoded(old, new, plain))
+        })
+}
+
+/// Escapes of other notations that lines of the old text can prove.
+const ESCAPES: [fn(&str) -> String; 4] = [
+    |text| text.replace("\\\"", "\u{0}").replace("\\\u{0}", "\\\"").replace('\u{0}', "\""),
+    |text| text.replace("\\`", "`").replace("\\${", "${"),
+    without_markdown_escapes,
+    without_unicode_escapes,
+];
+
+/// Replaces the escapes of printable ASCII characters, such as `\u003c`.
+fn without_unicode_escapes(text: &str) -> String {
+    let mut parts = text.split("\\u00");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code.map(char::from).filter(char::is_ascii_graphic) {
+            Some(plain) => {
+                out.push(plain);
+                out.push_str(&part[2..]);
+            }
+            None => {
+                out.push_str("\\u00");
+                out.push_str(part);
+            }
+        }
+    }
+    out
 }
 
 /// Whether a line of the old text is in the decoded new text and not in the new text as written.
 fn is_shared_line_decoded(old: &str, new: &str, plain: &str) -> bool {
-    let has = |text: &str, line: &str| text.lines().any(|other| other.trim_end() == line.trim_end());
-    plain != new
-        && old
-            .lines()
-            .any(|line| !is_blank(line) && has(plain, line) && !has(new, line))
-        && !old.lines().any(|line| has(new, line) && !has(plain, line))
+    if plain == new {
+        return false;
+    }
+    let lines = |text: &'_ str| text.lines().map(|line| line.trim_end().to_owned()).collect::<HashSet<_>>();
+    let (written, decoded) = (lines(new), lines(plain));
+    let mut is_decoded = false;
+    for line in old.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        match (written.contains(line), decoded.contains(line)) {
+            (true, false) => return false,
+            (false, true) => is_decoded = true,
+            (true, true) | (false, false) => {}
+        }
+    }
+    is_decoded
 }
 
 /// Whether a line of the old text is similar to a new line with entities in place of its characters. Neither the file
@@ -224,12 +266,17 @@ fn without_numbers(old: &str, new: &str, mark: &str) -> Option<AlternativeReadin
 
 /// The text without the line numbers of a whole listing.
 pub(crate) fn unnumbered_listing(text: &str) -> Option<String> {
+    let (plain, first) = numbered_listing(text).filter(|_| text.lines().count() > 2)?;
+    (first == 1).then_some(plain)
+}
+
+/// The text of a listing without its line numbers, and the first of them.
+pub(crate) fn numbered_listing(text: &str) -> Option<(String, usize)> {
     let marks = ["\t", "\u{2192}", " | ", "|"];
-    let all = |mark: &str| text.lines().count() > 2 && text.lines().all(|line| numbered_by(line, mark).is_some());
+    let all = |mark: &str| text.lines().all(|line| numbered_by(line, mark).is_some());
     let mark = marks.into_iter().find(|mark| all(mark))?;
-    unnumbered(text, mark)
-        .filter(|(_, first)| *first == Some(1))
-        .map(|(text, _)| text)
+    let (plain, first) = unnumbered(text, mark)?;
+    Some((plain, first?))
 }
 
 fn without_some_numbers(old: &str, new: &str) -> Option<AlternativeReading> {
@@ -398,7 +445,7 @@ fn without_markdown_escapes(text: &str) -> String {
     out + rest
 }
 
-const ENTITIES: [(&str, &str); 7] = [
+pub(crate) const ENTITIES: [(&str, &str); 7] = [
     ("&lt;", "<"),
     ("&gt;", ">"),
     ("&quot;", "\""),
@@ -408,7 +455,7 @@ const ENTITIES: [(&str, &str); 7] = [
     ("&amp;", "&"),
 ];
 
-fn without_entities(text: &str) -> String {
+pub(crate) fn without_entities(text: &str) -> String {
     ENTITIES
         .iter()
         .fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))

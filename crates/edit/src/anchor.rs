@@ -1,9 +1,12 @@
 //! Edits by line anchors: the number of a line and a hash of its content, as in `12#k3f`.
 
+use std::ops::Range;
+
 use crate::alternative_readings::without_anchors;
-use crate::document::{FinalNewline, TextDocument, normalize_newlines};
+use crate::document::{FinalNewline, normalize_newlines};
 use crate::matcher::Haystack;
 use crate::refusal::RefusalReason;
+use crate::resolve::placement::refuse_repeated;
 use crate::resolve::{MatchMethod, ResolvedEdit};
 
 /// The characters of a hash.
@@ -88,6 +91,27 @@ pub enum AnchorOp {
 
 /// Places the edit. A line that has moved is used only if the history of the file shows exactly where it is.
 pub(crate) fn resolve(haystack: &Haystack<'_>, edit: &AnchoredEdit) -> Result<ResolvedEdit, RefusalReason> {
+    let range = range(haystack, edit)?;
+    let document = haystack.document;
+    let mut text = without_anchors(&normalize_newlines(&edit.text));
+    // The last line may consist of an anchor.
+    if text.ends_with('\n') && !edit.text.ends_with(['\n', '\r']) {
+        text.push('\n');
+    }
+    let added = match edit.op {
+        AnchorOp::Delete => Vec::new(),
+        AnchorOp::Replace | AnchorOp::InsertBefore | AnchorOp::InsertAfter => text.lines().map(str::to_owned).collect(),
+    };
+    refuse_repeated(document, &range, &added)?;
+    Ok(ResolvedEdit {
+        splices: vec![document.line_splice(range.clone(), &added, FinalNewline::Keep)],
+        lines: range,
+        method: MatchMethod::Exact,
+    })
+}
+
+/// The lines (from 0) that the edit replaces; empty for an insertion.
+fn range(haystack: &Haystack<'_>, edit: &AnchoredEdit) -> Result<Range<usize>, RefusalReason> {
     let first = locate(haystack, &edit.start)?;
     let last = edit.end.as_ref().map_or(Ok(first), |end| locate(haystack, end))?;
     if last < first {
@@ -96,26 +120,10 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, edit: &AnchoredEdit) -> Result<Re
             end: edit.end.as_ref().map(ToString::to_string).unwrap_or_default(),
         });
     }
-    let document = haystack.document;
-    let mut text = without_anchors(&normalize_newlines(&edit.text));
-    // The last line may consist of an anchor.
-    if text.ends_with('\n') && !edit.text.ends_with(['\n', '\r']) {
-        text.push('\n');
-    }
-    let added: Vec<String> = text.lines().map(str::to_owned).collect();
-    let range = match edit.op {
+    Ok(match edit.op {
         AnchorOp::Replace | AnchorOp::Delete => first..last + 1,
         AnchorOp::InsertBefore => first..first,
         AnchorOp::InsertAfter => last + 1..last + 1,
-    };
-    let added = match edit.op {
-        AnchorOp::Delete => Vec::new(),
-        AnchorOp::Replace | AnchorOp::InsertBefore | AnchorOp::InsertAfter => added,
-    };
-    Ok(ResolvedEdit {
-        splices: vec![document.line_splice(range.clone(), &added, FinalNewline::Keep)],
-        lines: range,
-        method: MatchMethod::Exact,
     })
 }
 
@@ -131,13 +139,11 @@ fn locate(haystack: &Haystack<'_>, anchor: &LineAnchor) -> Result<usize, Refusal
     }
 }
 
-/// The text of the lines that an edit replaces.
-pub(crate) fn replaced_text(document: &TextDocument, found: &ResolvedEdit) -> String {
-    found
-        .lines
-        .clone()
-        .map(|line| format!("{}\n", document.line(line)))
-        .collect()
+/// The lines that an edit replaces, and the line (from 0) where its text is placed.
+pub(crate) fn replaced_text(haystack: &Haystack<'_>, edit: &AnchoredEdit) -> Result<(String, usize), RefusalReason> {
+    let range = range(haystack, edit)?;
+    let line = |at: usize| format!("{}\n", haystack.document.line(at));
+    Ok((range.clone().map(line).collect(), range.start))
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ pub enum RefusalReason {
         "the content is an edit and not the content of a file; apply it with an edit tool, or write the whole file"
     )]
     EditAsContent,
+    /// The new text is in another notation than the file.
+    #[error("the new text {0}; write the lines exactly as they must be in the file")]
+    Notation(String),
     /// The old text is a part of a line, and the rest of that line does not fit the new text.
     #[error(
         "the old text is only a part of line {line}, and the rest of that line does not fit the new text; quote whole lines"

@@ -4,6 +4,7 @@ mod additions;
 pub(crate) mod elision;
 pub(crate) mod hunk;
 pub(crate) mod nearest;
+pub(crate) mod placement;
 pub(crate) mod reflow;
 pub(crate) mod replace;
 
@@ -15,6 +16,7 @@ use crate::fold::is_blank;
 use crate::matcher::{BlankLineMatch, Haystack, MatchCandidate, MatchLevel, QuotedLine};
 use crate::parsed_edit::EndOfFile;
 use crate::refusal::RefusalReason;
+use crate::resolve::placement::repeated_neighbour;
 use crate::text_diff::compare;
 
 /// How the old text was found.
@@ -199,56 +201,6 @@ pub(crate) fn build_splices(
         .into_iter()
         .flat_map(|group| group.splices(document, source, end))
         .collect())
-}
-
-/// The line (from 0) next to the quoted lines `range` that lines added at their end or start repeat.
-pub(crate) fn repeated_neighbour(document: &TextDocument, range: &Range<usize>, ops: &[LineOp]) -> Option<usize> {
-    const MOST: usize = 8;
-    let is_removed = |op: &&LineOp| matches!(op, LineOp::Remove(_));
-    let new: Vec<&LineOp> = ops.iter().filter(|op| !is_removed(op)).collect();
-    let added = |op: &&LineOp| match op {
-        LineOp::Add(line) => Some(line.trim_end().to_owned()),
-        LineOp::Keep(_) | LineOp::Remove(_) => None,
-    };
-    let mut last: Vec<String> = new.iter().rev().map_while(added).collect();
-    let first: Vec<String> = new.iter().map_while(added).collect();
-    last.reverse();
-    let letters = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count();
-    let is_same = |lines: Range<usize>, other: &[String]| {
-        let has_words = lines.clone().map(|at| letters(document.line(at))).sum::<usize>() > 2;
-        has_words
-            && lines
-                .zip(other)
-                .all(|(at, other)| document.line(at).trim_end() == other)
-    };
-    let is_unique = |at: usize| {
-        let line = document.line(at);
-        letters(line) > 7 && document.lines().filter(|other| *other == line).count() == 1
-    };
-    // Additions after the last quoted line may also start with the next line of the file.
-    let is_appended = matches!(
-        ops.len().checked_sub(last.len() + 1).and_then(|at| ops.get(at)),
-        Some(LineOp::Keep(_))
-    );
-    let is_prepended = matches!(ops.get(first.len()), Some(LineOp::Keep(_)));
-    let below = document
-        .line_count()
-        .saturating_sub(range.end)
-        .min(MOST)
-        .min(last.len());
-    let is_below = (1..=below).any(|count| is_same(range.end..range.end + count, &last[last.len() - count..]))
-        || below > 0 && is_appended && is_same(range.end..range.end + 1, &last) && is_unique(range.end);
-    let above = range.start.min(MOST).min(first.len());
-    let is_above = (1..=above).any(|count| is_same(range.start - count..range.start, &first))
-        || above > 0
-            && is_prepended
-            && is_same(range.start - 1..range.start, &first[first.len() - 1..])
-            && is_unique(range.start - 1);
-    match (is_below, is_above) {
-        (true, _) => Some(range.end),
-        (false, true) => Some(range.start - 1),
-        (false, false) => None,
-    }
 }
 
 /// The line where the file already contains the result of an edit that adds lines, around the lines that it quotes.

@@ -4,47 +4,122 @@ use std::path::Path;
 
 use crate::alternative_readings::{plain_new_text, unfenced, unnumbered_listing};
 use crate::document::{TextDocument, normalize_newlines};
+use crate::file_kind::FileKind;
+use crate::fold::{indent_of, is_blank};
 use crate::format::{detect, parse};
+use crate::notation::{
+    has_fence, has_half_fence, notation, refuse_control_characters, refuse_file_name, shared_lines, without_code_entities,
+    without_stop_token,
+};
 use crate::parse::xml::without_unopened_tags;
 use crate::parsed_edit::{EditChange, ParsedEdit};
-use crate::placeholder::{OmissionPolicy, find_placeholder, omissions_in};
+use crate::placeholder::find_placeholder;
 use crate::refusal::RefusalReason;
 
 /// The content to write to `path`, which contains `before`: without a code fence around it, the line numbers of a
-/// listing, entities or stray closing tags that the file does not have. Refused if it leaves out lines of the file or is
-/// an edit.
+/// listing, escapes, entities or stray closing tags that the file does not have. Refused if it leaves out lines of the
+/// file, is an edit, or is in another notation that cannot be read with certainty.
 pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result<String, RefusalReason> {
-    let policy = omissions_in(path);
+    let kind = FileKind::of(path);
     let document = TextDocument::parse(before.unwrap_or_default());
     let old = document.body();
     let mut text = normalize_newlines(content);
     let is_edit_only = |text: &str| is_edit(path, text) && !is_edit(path, old);
-    if policy != OmissionPolicy::Document {
+    if let Some(plain) = unescaped_content(old, &text)? {
+        text = plain;
+    }
+    if !kind.is_document() {
         if is_edit_only(&text) {
             return Err(RefusalReason::EditAsContent);
         }
-        if let Some(inside) = unfenced(&text).filter(|_| unfenced(old).is_none()) {
-            text = inside;
+        text.truncate(without_stop_token(&text, old).len());
+        if !has_fence(old) && has_fence(&text) {
+            text = without_fence(old, &text)?;
         }
         text.truncate(without_unopened_tags(&text).len());
         if let Some(plain) = unnumbered_listing(&text).filter(|_| unnumbered_listing(old).is_none()) {
             text = plain;
         }
-        if let Some(plain) = plain_new_text(old, &text, old).filter(|_| !old.is_empty()) {
+        if let Some(plain) = without_common_indentation(old, &text) {
             text = plain;
         }
         if is_edit_only(&text) {
             return Err(RefusalReason::EditAsContent);
         }
     }
+    if let Some(plain) = plain_new_text(old, &text, old).filter(|_| !old.is_empty()) {
+        text = plain;
+    }
+    if let Some(plain) = without_code_entities(old, &text, old, kind)?.filter(|_| !old.is_empty()) {
+        text = plain;
+    }
+    if !old.is_empty() {
+        refuse_file_name(old, &text, old, kind)?;
+        refuse_control_characters("", &text, old)?;
+    }
     // A new file leaves out nothing of an old one.
-    let placeholder = before.and_then(|_| find_placeholder(&document, old, &text, policy));
+    let placeholder = before.and_then(|_| find_placeholder(&document, old, &text, kind.omissions));
     placeholder.map_or(Ok(()), Err)?;
     Ok(if text == normalize_newlines(content) {
         content.to_owned()
     } else {
         text
     })
+}
+
+/// The content of a file of several lines, if it is written as one line with escapes.
+fn unescaped_content(old: &str, text: &str) -> Result<Option<String>, RefusalReason> {
+    let line = text.trim();
+    if line.contains('\n') || line.matches("\\n").count() < 2 || old.trim_end().lines().count() < 3 {
+        return Ok(None);
+    }
+    let quoted = match line.starts_with('"') && line.ends_with('"') && line.len() > 1 {
+        true => line.to_owned(),
+        false => format!("\"{line}\""),
+    };
+    // Quotes may be left as they are.
+    let readings = [quoted.clone(), format!("\"{}\"", line.replace('"', "\\\""))];
+    let decoded = readings.iter().find_map(|quoted| serde_json::from_str::<String>(quoted).ok());
+    match decoded.filter(|decoded| shared_lines(old, decoded) >= 0.5) {
+        Some(decoded) => Ok(Some(decoded)),
+        None => Err(notation("has `\\n` in place of line breaks")),
+    }
+}
+
+/// The content of the only fence, if all that the text shares with the file is in it.
+fn without_fence(old: &str, text: &str) -> Result<String, RefusalReason> {
+    if let Some(inside) = unfenced(text) {
+        return Ok(inside);
+    }
+    let is_fence = |line: &&str| line.trim_start().starts_with("```");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let open = lines.iter().position(is_fence).unwrap_or_default();
+    let close = lines.iter().rposition(is_fence).unwrap_or_default();
+    let inside = if open < close { lines[open + 1..close].concat() } else { String::new() };
+    let outside = [&lines[..open], lines.get(close + 1..).unwrap_or_default()].concat().concat();
+    if open < close && !has_fence(&inside) && shared_lines(old, &inside) >= 0.5 && shared_lines(old, &outside) < 0.05 {
+        return Ok(inside);
+    }
+    // Without a file to compare with, a fence inside is content.
+    let is_wrapper = !old.is_empty() || has_half_fence(text);
+    let is_content = open > 0 && close + 1 < lines.len();
+    match is_wrapper && !is_content {
+        true => Err(notation("starts or ends with the line of a code fence")),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// The text without indentation that all of its lines have and most of those of the file have not.
+fn without_common_indentation(old: &str, text: &str) -> Option<String> {
+    let mut solid = text.lines().filter(|line| !is_blank(line));
+    let indent = indent_of(solid.next()?);
+    let is_common = !indent.is_empty() && solid.all(|line| line.starts_with(indent));
+    if !is_common {
+        return None;
+    }
+    let line = |line: &str| line.strip_prefix(indent).unwrap_or(line).to_owned();
+    let plain: String = text.split_inclusive('\n').map(line).collect();
+    (shared_lines(old, &plain) >= 0.5 && shared_lines(old, &plain) > shared_lines(old, text) + 0.2).then_some(plain)
 }
 
 /// Whether a text consists of edits: it starts as a format does that changes parts of files.

@@ -93,7 +93,20 @@ impl UnifiedDiffParser {
             self.file.old = Some(name.trim().to_owned());
         } else if line.trim_start().starts_with("```") {
             self.in_fence = !self.in_fence;
+        } else if self.is_change_without_hunk(line) && self.problem.is_none() {
+            self.problem = Some(MalformedEdit::new(
+                self.edits.len() + 1,
+                self.number,
+                "a changed line that belongs to no hunk; start each hunk with an `@@` header",
+            ));
         }
+    }
+
+    /// Whether a line after the hunks of a file looks like one of a hunk, rather than text below the diff.
+    fn is_change_without_hunk(&self, line: &str) -> bool {
+        let is_item = |text: &str| text.starts_with(' ') && !text.starts_with("  ") || text.is_empty();
+        let changed = line.strip_prefix('+').or_else(|| line.strip_prefix('-'));
+        !self.file.hunks.is_empty() && changed.is_some_and(|text| !is_item(text) && !text.starts_with(['+', '-']))
     }
 
     /// Whether the header of the current hunk announces more than `lines` removed lines.

@@ -272,7 +272,7 @@ fn without_stray_end<'a>(text: &'a str, other: &str) -> &'a str {
 }
 
 /// The content of a text that is one CDATA section.
-fn without_cdata(text: &str) -> Option<&str> {
+pub(crate) fn without_cdata(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("<![CDATA[")?.strip_suffix("]]>")?;
     (!inside.contains("]]>")).then_some(inside)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::document::{Splice, TextDocument, normalize_newlines};
 use crate::line_history::SeenVersions;
 use crate::parsed_edit::{EditChange, ParsedEdit, Replacement};
-use crate::placeholder::omissions_in;
+use crate::file_kind::FileKind;
 use crate::plan::path::normalize;
 use crate::plan::working::{HunkSiblings, RefusalDetail, WorkingDocument};
 use crate::plan::{EditReport, FileChange, PlanFiles};
@@ -186,7 +186,7 @@ impl FilePlan {
     }
 
     fn place(&mut self, number: usize, change: &EditChange, siblings: HunkSiblings<'_>) -> Result<(), RefusalDetail> {
-        let omissions = omissions_in(&self.path);
+        let kind = FileKind::of(&self.path);
         let FileState::Text(working) = &mut self.state else {
             let is_gone = matches!(self.state, FileState::Deleted);
             return Err((
@@ -198,7 +198,7 @@ impl FilePlan {
                 None,
             ));
         };
-        let (resolved, changes) = working.place(number, change, siblings, omissions)?;
+        let (resolved, changes) = working.place(number, change, siblings, kind)?;
         self.report(number, resolved.lines, resolved.method, changes);
         Ok(())
     }

@@ -1,18 +1,19 @@
 //! A file's content while its edits are placed and checked against each other, before any is applied.
 
-use crate::alternative_readings::{code_without_markdown_escapes, plain_new_text, unfenced};
-use crate::anchor;
+use crate::anchor::{self, AnchoredEdit};
 use crate::document::{FinalNewline, Splice, TextDocument, normalize_newlines};
+use crate::file_kind::FileKind;
 use crate::fold::{fold, squash, squash_key};
 use crate::line_history::{LineHistory, SeenVersions};
 use crate::line_index::LineIndex;
 use crate::matcher::Haystack;
-use crate::parse::xml::without_stray_tags;
 use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, ParsedEdit, PatchHunk, Replacement};
-use crate::placeholder::{OmissionPolicy, find_placeholder, is_omission};
+use crate::notation::{plain_hunk, plain_lines, plain_replacement, refuse_control_characters};
+use crate::placeholder::{find_placeholder, is_omission};
 use crate::refusal::{FileRegion, RefusalReason};
 use crate::resolve::hunk::{self, HunkOrder, LineNumbers, is_at_its_line, new_text, old_text};
 use crate::resolve::replace::{self, ReplaceTarget, find_already_applied};
+use crate::resolve::placement::{is_misplaced, refuse_repeated};
 use crate::resolve::{MatchMethod, ResolvedEdit, nearest};
 
 /// Why an edit cannot be placed, and the most similar lines.
@@ -71,7 +72,7 @@ impl WorkingDocument {
         number: usize,
         change: &EditChange,
         siblings: HunkSiblings<'_>,
-        omissions: OmissionPolicy,
+        kind: FileKind<'_>,
     ) -> Result<(ResolvedEdit, bool), RefusalDetail> {
         let is_hunk = matches!(change, EditChange::Hunk(_));
         if let Some((other, _)) = self.placed.iter().find(|(_, other)| !is_hunk && other == change) {
@@ -87,10 +88,10 @@ impl WorkingDocument {
             index: &self.index,
             history: &self.history,
         };
-        let resolved = match resolve(&haystack, change, order, omissions) {
+        let resolved = match resolve(&haystack, change, order, kind) {
             Ok(resolved) => resolved,
             Err(RefusalReason::NotFound | RefusalReason::NoHeader(_)) if !self.splices.is_empty() => {
-                let next = self.resolve_in_result(change, order, omissions);
+                let next = self.resolve_in_result(change, order, kind);
                 let (next, resolved) = next.ok_or_else(|| explain(&haystack, change, RefusalReason::NotFound))?;
                 *self = next;
                 resolved
@@ -152,7 +153,7 @@ impl WorkingDocument {
         &self,
         change: &EditChange,
         order: HunkOrder,
-        omissions: OmissionPolicy,
+        kind: FileKind<'_>,
     ) -> Option<(Self, ResolvedEdit)> {
         let next = Self::new(TextDocument::parse(&self.render()), SeenVersions::default());
         let haystack = Haystack {
@@ -160,7 +161,7 @@ impl WorkingDocument {
             index: &next.index,
             history: &next.history,
         };
-        let found = resolve(&haystack, change, order, omissions).ok()?;
+        let found = resolve(&haystack, change, order, kind).ok()?;
         (found.method == MatchMethod::Exact).then_some((next, found))
     }
 }
@@ -204,26 +205,25 @@ fn resolve(
     haystack: &Haystack<'_>,
     change: &EditChange,
     order: HunkOrder,
-    omissions: OmissionPolicy,
+    kind: FileKind<'_>,
 ) -> Result<ResolvedEdit, RefusalReason> {
     let spaced = with_plain_indentation(haystack.document, change);
     match spaced.as_ref().unwrap_or(change) {
-        EditChange::Replace(replace) => resolve_replace(haystack, replace, omissions),
+        EditChange::Replace(replace) => resolve_replace(haystack, replace, kind),
         EditChange::Hunk(hunk) => {
+            let plain = plain_hunk(&hunk.lines, haystack.document.body(), kind)?;
+            let plain = plain.map(|lines| PatchHunk { lines, ..hunk.clone() });
+            let hunk = plain.as_ref().unwrap_or(hunk);
             let found = hunk::resolve(haystack, hunk, order)?;
-            check(
-                haystack,
-                &old_text(&hunk.lines),
-                &new_text(&hunk.lines),
-                found,
-                omissions,
-            )
+            check(haystack, &old_text(&hunk.lines), &new_text(&hunk.lines), found, kind)
         }
-        EditChange::Insert { position: place, text } => insert(haystack.document, *place, text),
+        EditChange::Insert { position: place, text } => insert(haystack, *place, text, kind),
         EditChange::Anchored(edit) => {
-            let found = anchor::resolve(haystack, edit)?;
-            let old = anchor::replaced_text(haystack.document, &found);
-            check(haystack, &old, &normalize_newlines(&edit.text), found, omissions)
+            let (old, first) = anchor::replaced_text(haystack, edit)?;
+            let text = plain_lines(&old, &edit.text, first + 1, haystack.document.body(), kind)?;
+            let plain = AnchoredEdit { text, ..edit.clone() };
+            let found = anchor::resolve(haystack, &plain)?;
+            check(haystack, &old, &plain.text, found, kind)
         }
         EditChange::Write(_) | EditChange::Create(_) | EditChange::Delete | EditChange::Move(_) => {
             Err(RefusalReason::NoEdits)
@@ -275,44 +275,38 @@ fn check(
     old: &str,
     new: &str,
     found: ResolvedEdit,
-    omissions: OmissionPolicy,
+    kind: FileKind<'_>,
 ) -> Result<ResolvedEdit, RefusalReason> {
     if found.method == MatchMethod::Elision && old.lines().any(is_omission) {
         return Ok(found);
     }
-    find_placeholder(haystack.document, old, new, omissions).map_or(Ok(found), Err)
+    refuse_control_characters(old, new, haystack.document.body())?;
+    find_placeholder(haystack.document, old, new, kind.omissions).map_or(Ok(()), Err)?;
+    match is_misplaced(haystack.document, (old, new), &found, kind) {
+        true => Err(RefusalReason::Indentation),
+        false => Ok(found),
+    }
 }
 
 /// Tries every reading of the text; exactly one may match.
 fn resolve_replace(
     haystack: &Haystack<'_>,
     replace: &Replacement,
-    omissions: OmissionPolicy,
+    kind: FileKind<'_>,
 ) -> Result<ResolvedEdit, RefusalReason> {
     let several = replace.readings.len() > 1;
     let mut found: Option<ResolvedEdit> = None;
     let mut first_problem = None;
     for (old, new) in &replace.readings {
-        let (old, mut new) = (normalize_newlines(old), normalize_newlines(new));
-        if omissions != OmissionPolicy::Document
-            && let Some(inside) = unfenced(&new).filter(|_| unfenced(&old).is_none())
-        {
-            new = match old.ends_with('\n') {
-                true => inside,
-                false => inside.trim_end_matches('\n').to_owned(),
-            };
-        }
-        if omissions != OmissionPolicy::Document
-            && let Some(plain) = code_without_markdown_escapes(&old, &new, haystack.document.body())
-        {
-            new = plain;
-        }
-        if let Some(kept) = without_stray_tags(&old, &new, haystack.document.body()) {
-            new = kept;
-        }
-        if let Some(plain) = plain_new_text(&old, &new, haystack.document.body()) {
-            new = plain;
-        }
+        let (old, new) = (normalize_newlines(old), normalize_newlines(new));
+        let new = match plain_replacement(&old, &new, haystack.document.body(), kind) {
+            Ok(plain) => plain,
+            Err(why) if several => {
+                first_problem.get_or_insert(why);
+                continue;
+            }
+            Err(why) => return Err(why),
+        };
         if several && !is_safe_reading(haystack, &old, &new) {
             continue;
         }
@@ -324,7 +318,7 @@ fn resolve_replace(
             scope: replace.scope,
             unit: replace.unit,
         };
-        match replace::resolve(haystack, target).and_then(|found| check(haystack, &old, &new, found, omissions)) {
+        match replace::resolve(haystack, target).and_then(|found| check(haystack, &old, &new, found, kind)) {
             Ok(_) if found.is_some() => return Err(RefusalReason::Separators),
             Ok(resolved) => found = Some(resolved),
             Err(why) => {
@@ -351,7 +345,13 @@ fn is_safe_reading(haystack: &Haystack<'_>, old: &str, new: &str) -> bool {
     !old.trim().is_empty() && (count(new) == 0 || count(new) <= count(old)) && haystack.index.len() > 0
 }
 
-fn insert(document: &TextDocument, place: InsertPosition, text: &str) -> Result<ResolvedEdit, RefusalReason> {
+fn insert(
+    haystack: &Haystack<'_>,
+    place: InsertPosition,
+    text: &str,
+    kind: FileKind<'_>,
+) -> Result<ResolvedEdit, RefusalReason> {
+    let document = haystack.document;
     let count = document.line_count();
     let at = match place {
         InsertPosition::End => count,
@@ -361,13 +361,16 @@ fn insert(document: &TextDocument, place: InsertPosition, text: &str) -> Result<
             return Err(RefusalReason::NoLine { line, count });
         }
     };
-    let lines: Vec<String> = normalize_newlines(text).lines().map(str::to_owned).collect();
+    let text = plain_lines("", text, at + 1, document.body(), kind)?;
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    refuse_repeated(document, &(at..at), &lines)?;
     let splice = document.line_splice(at..at, &lines, FinalNewline::Keep);
-    Ok(ResolvedEdit {
+    let found = ResolvedEdit {
         splices: vec![splice],
         lines: at..at,
         method: MatchMethod::Place,
-    })
+    };
+    check(haystack, "", &text, found, kind)
 }
 
 /// Whether the new text has a line that the old text lacks.

@@ -5,14 +5,14 @@ use std::ops::Range;
 use crate::alternative_readings::{Normalization, alternative_readings};
 use crate::document::{Splice, TextDocument};
 use crate::fold::{indent_of, is_blank, similarity, squash};
+use crate::indent::{indent_unit, opens_block};
 use crate::matcher::{
     Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_beaten, is_trivial,
 };
 use crate::parsed_edit::{EndOfFile, ReplaceScope, ReplaceUnit};
 use crate::refusal::RefusalReason;
-use crate::resolve::{
-    LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow, repeated_neighbour,
-};
+use crate::resolve::placement::repeated_neighbour;
+use crate::resolve::{LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow};
 use crate::text_diff::compare;
 
 /// One replacement to place. The hint is a line counted from 0.
@@ -138,6 +138,9 @@ fn resolve_as_quoted(
 ) -> Result<Option<ResolvedEdit>, RefusalReason> {
     if target.unit == ReplaceUnit::Text {
         if let Some(found) = exact(haystack, target)? {
+            if let Some(found) = with_indentation_once(haystack.document, target, &found)? {
+                return Ok(Some(found));
+            }
             if starts_in_indent(haystack, target, &found) {
                 return by_whole_lines(haystack, target, found).map(Some);
             }
@@ -163,6 +166,40 @@ fn resolve_as_quoted(
         }
     }
     lines(haystack, target)
+}
+
+/// The first new line without its indentation, if the old text starts after that of its line. Other indentation than that
+/// of the line is refused.
+fn with_indentation_once(
+    document: &TextDocument,
+    target: ReplaceTarget<'_>,
+    found: &ResolvedEdit,
+) -> Result<Option<ResolvedEdit>, RefusalReason> {
+    let line = document.line(found.lines.start);
+    let (first_old, first_new) = (
+        target.old.lines().next().unwrap_or_default(),
+        target.new.lines().next().unwrap_or_default(),
+    );
+    let [splice] = found.splices.as_slice() else { return Ok(None) };
+    let (outer, inner) = (indent_of(line), indent_of(first_new));
+    let is_after_indent = indent_of(first_old).is_empty() && line[outer.len()..].starts_with(first_old);
+    if target.scope == ReplaceScope::All || outer.is_empty() || inner.is_empty() || !is_after_indent || is_blank(first_new) {
+        return Ok(None);
+    }
+    let start = document.line_start(found.lines.start) + outer.len();
+    if splice.range.start != start || !splice.text.starts_with(inner) {
+        return Ok(None);
+    }
+    if inner != outer {
+        return Err(RefusalReason::Indentation);
+    }
+    Ok(Some(ResolvedEdit {
+        splices: vec![Splice {
+            range: splice.range.clone(),
+            text: splice.text[inner.len()..].to_owned(),
+        }],
+        ..found.clone()
+    }))
 }
 
 /// Whether the text starts inside the indentation of the line that was found and is replaced by several lines.
@@ -193,12 +230,23 @@ fn by_whole_lines(
     target: ReplaceTarget<'_>,
     found: ResolvedEdit,
 ) -> Result<ResolvedEdit, RefusalReason> {
+    let outer = indent_of(haystack.document.line(found.lines.start));
+    // The lines below the first may have the indentation of the file already.
+    let is_one_line = !target.old.trim_end().contains('\n');
+    let mut below = target.new.lines().skip(1).filter(|line| !is_blank(line));
+    let may_be_placed = is_one_line && below.all(|line| line.starts_with(outer)) && !outer.is_empty();
+    if may_be_placed {
+        return match has_depth_of_place(haystack.document, target.new, found.lines.start) {
+            Some(true) => Ok(found),
+            Some(false) => lines(haystack, target)?.ok_or(RefusalReason::Indentation),
+            None => Err(RefusalReason::Indentation),
+        };
+    }
     if let Ok(Some(by_lines)) = lines(haystack, target)
         && by_lines.lines == found.lines
     {
         return Ok(by_lines);
     }
-    let outer = indent_of(haystack.document.line(found.lines.start));
     let is_placed = target
         .new
         .lines()
@@ -208,6 +256,24 @@ fn by_whole_lines(
         Ok(found)
     } else {
         Err(RefusalReason::Indentation)
+    }
+}
+
+/// Whether the lines below the first of `new` have the depth that is usual at `line`, as they are rather than below its
+/// indentation; `None` if neither or both are usual.
+fn has_depth_of_place(document: &TextDocument, new: &str, line: usize) -> Option<bool> {
+    let outer = indent_of(document.line(line));
+    let unit = indent_unit(document.lines());
+    let mut lines = new.lines().filter(|line| !is_blank(line));
+    let (first, second) = (lines.next()?, indent_of(lines.next()?));
+    let usual = match opens_block(first) {
+        true => format!("{outer}{unit}"),
+        false => outer.to_owned(),
+    };
+    match (second == usual, format!("{outer}{second}") == usual) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        (true, true) | (false, false) => None,
     }
 }
 
@@ -337,6 +403,8 @@ fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> 
     let after_old = !tail.is_empty() && !old.ends_with('\n') && !ends_in(old) && (ends_in(new) || continues());
     let starts_with = |text: &str| text.trim_start().starts_with(head);
     let before_old = !head.is_empty() && !old.starts_with('\n') && starts_with(new) && !starts_with(old);
+    // The new text starts with the indentation of the line.
+    let is_whole_line = before_old && !indent_of(new).is_empty() && indent_of(old).is_empty();
     let is_cut = old.contains('\n') && !old.ends_with('\n') && !tail.is_empty() && !is_blank(new);
     let ends_differently = || {
         let last_line = |text: &str| text.rsplit('\n').next().unwrap_or_default().trim().to_owned();
@@ -349,7 +417,7 @@ fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> 
         let is_dropped = has_content && as_part < 0.4 && changed.chars().next_back() != quoted.chars().next_back();
         is_whole || is_dropped
     };
-    after_old && is_repeated(tail) || before_old && is_repeated(head) || is_cut && ends_differently()
+    after_old && is_repeated(tail) || before_old && is_repeated(head) || is_whole_line || is_cut && ends_differently()
 }
 
 /// Replaces `old` at `start` by `new`: line by line if they have the same number of lines, so that each line keeps its

@@ -1,0 +1,50 @@
+//! What is usual in the text of a type of file.
+
+use std::path::Path;
+
+use crate::placeholder::{OmissionPolicy, omissions_in};
+
+/// A file's name and what follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileKind<'p> {
+    pub(crate) path: &'p Path,
+    pub(crate) omissions: OmissionPolicy,
+}
+
+impl<'p> FileKind<'p> {
+    pub(crate) fn of(path: &'p Path) -> Self {
+        let omissions = omissions_in(path);
+        Self { path, omissions }
+    }
+
+    pub(crate) fn is_document(self) -> bool {
+        self.omissions == OmissionPolicy::Document
+    }
+
+    fn has_extension(self, extensions: &[&str]) -> bool {
+        let extension = self.path.extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| extensions.contains(&extension))
+    }
+
+    /// Whether an entity such as `&lt;` outside a string or comment cannot be code.
+    pub(crate) fn is_without_entities(self) -> bool {
+        self.has_extension(&[
+            "rs", "py", "js", "mjs", "cjs", "ts", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "rb", "lua",
+            "dart", "sh", "sql", "css", "scss", "toml", "yml", "yaml", "json", "pl", "zig", "scala", "ex", "exs", "nix",
+        ])
+    }
+
+    /// Whether a statement between two indented lines is indented, apart from labels, directives and the like.
+    pub(crate) fn is_indented(self) -> bool {
+        self.has_extension(&[
+            "rs", "py", "js", "mjs", "cjs", "jsx", "ts", "tsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs",
+            "swift", "php", "scss", "json", "yml", "yaml", "lua", "rb", "dart",
+        ])
+    }
+
+    /// Whether tabs and spaces have a meaning of their own.
+    pub(crate) fn is_tab_sensitive(self) -> bool {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.to_lowercase().contains("makefile") || self.has_extension(&["mk", "tsv", "txt", "csv", "S", "s", "asm"])
+    }
+}
