@@ -313,10 +313,24 @@ fn is_phrase(text: &str) -> bool {
     // "rest of query unchanged" may have a word of its own.
     let about = words().filter(|word| has(&CODE_WORDS, word)).count();
     let others = words().filter(|word| !has(&CODE_WORDS, word) && !has(&FILLERS, word));
-    is_prose(text)
+    is_and_so_on(text) || is_prose(text)
         && words().count() <= 14
         && (is_negated(text) || about > 0)
         && others.count() <= usize::from(about > 1)
+}
+
+fn is_and_so_on(text: &str) -> bool {
+    let text = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    ["and so on", "and so forth", "and the rest"].contains(&text.as_str())
+}
+
+/// The note at the start or end of inserted lines that stands for code of the file around them.
+pub(crate) fn note_at_end(text: &str) -> Option<RefusalReason> {
+    let is_placeholder = |line: &&str| stub(line).is_some_and(|stub| stub.is_whole && stub.is_note && is_phrase(stub.text));
+    let mut solid = text.lines().filter(|line| !is_blank(line));
+    let ends = [solid.next(), solid.next_back()];
+    let found = ends.into_iter().flatten().find(is_placeholder);
+    found.map(|line| RefusalReason::Placeholder(line.trim().to_owned()))
 }
 
 /// Whether a text has no words about particular code.

@@ -40,12 +40,12 @@ pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result
         if let Some(plain) = unnumbered_listing(&text).filter(|_| unnumbered_listing(old).is_none()) {
             text = plain;
         }
-        if let Some(plain) = without_common_indentation(old, &text) {
-            text = plain;
-        }
         if is_edit_only(&text) {
             return Err(RefusalReason::EditAsContent);
         }
+    }
+    if let Some(plain) = without_common_indentation(old, &text) {
+        text = plain;
     }
     if let Some(plain) = plain_new_text(old, &text, old).filter(|_| !old.is_empty()) {
         text = plain;

@@ -9,7 +9,7 @@ use crate::line_index::LineIndex;
 use crate::matcher::Haystack;
 use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, ParsedEdit, PatchHunk, Replacement};
 use crate::notation::{plain_hunk, plain_lines, plain_replacement, refuse_control_characters};
-use crate::placeholder::{find_placeholder, is_omission};
+use crate::placeholder::{find_placeholder, is_omission, note_at_end};
 use crate::refusal::{FileRegion, RefusalReason};
 use crate::resolve::hunk::{self, HunkOrder, LineNumbers, is_at_its_line, new_text, old_text};
 use crate::resolve::replace::{self, ReplaceTarget, find_already_applied};
@@ -364,6 +364,9 @@ fn insert(
     let text = plain_lines("", text, at + 1, document.body(), kind)?;
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     refuse_repeated(document, &(at..at), &lines)?;
+    if let Some(placeholder) = note_at_end(&text).filter(|_| !kind.is_document()) {
+        return Err(placeholder);
+    }
     let splice = document.line_splice(at..at, &lines, FinalNewline::Keep);
     let found = ResolvedEdit {
         splices: vec![splice],

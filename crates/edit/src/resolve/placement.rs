@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::document::TextDocument;
 use crate::file_kind::FileKind;
 use crate::fold::{indent_of, is_blank, similarity, squash};
+use crate::indent::opens_block;
 use crate::refusal::RefusalReason;
 use crate::resolve::{LineOp, ResolvedEdit, line_ops};
 
@@ -100,7 +101,8 @@ fn repeats_block<'a>(
     };
     let with_words = shared.iter().filter(|line| letters(line) > 2).count();
     let starts_alike = added.first() == lines.first() && added.first().is_some_and(|line| letters(line) > 2);
-    shared.len() * 3 >= added.len() * 2 && with_words > 1 && unique() > 1
+    let is_mostly_shared = shared.len() * 3 >= added.len() * 2 && unique() > 1;
+    with_words > 1 && (is_mostly_shared || shared.len() * 4 >= added.len() * 3 && unique() > 0)
         || starts_alike && shared.len() * 5 >= added.len() * 3 && shared.len() > 2 && with_words > 1
 }
 
@@ -143,7 +145,7 @@ pub(crate) fn is_misplaced(
     if kind.is_document() || squash(old) == squash(new) {
         return false;
     }
-    if kind.is_indented() && is_moved_to_margin(old, new) {
+    if is_moved_to_margin(old, new) {
         return true;
     }
     found.splices.iter().any(|splice| {
@@ -163,17 +165,15 @@ pub(crate) fn is_misplaced(
     })
 }
 
-/// Whether the lines that both texts have are indented in the old text and start at the margin in the new one.
+/// Whether quoted lines are indented and the new text, which has them or similar ones, starts at the margin. Without a
+/// similar line, all lines that both texts have must be moved by the whole depth.
 fn is_moved_to_margin(old: &str, new: &str) -> bool {
     let solid = |text: &'_ str| -> Vec<String> {
         text.lines().filter(|line| !is_blank(line)).map(str::to_owned).collect()
     };
     let (old, new) = (solid(old), solid(new));
-    let outermost = |lines: &[String]| lines.iter().map(|line| indent_of(line).len()).min();
-    let (Some(depth), Some(0)) = (outermost(&old), outermost(&new)) else {
-        return false;
-    };
-    let Some(first) = new.first().filter(|first| depth > 0 && indent_of(first).is_empty() && !may_be_at_margin(first)) else {
+    let depth = old.iter().map(|line| indent_of(line).len()).min().unwrap_or_default();
+    let Some(first) = new.first().filter(|first| depth > 0 && indent_of(first).is_empty()) else {
         return false;
     };
     if old.iter().any(|line| similarity(line.trim(), first) >= 0.6) {
@@ -258,19 +258,24 @@ impl NewLines<'_> {
                 Some(below) => Some(*below),
                 None => self.below(self.replaced.end),
             };
-            if !run.is_empty()
-                && run.iter().all(|line| self.is_new(line) && !may_be_at_margin(line))
+            if run.iter().all(|line| self.is_new(line))
+                && run.iter().any(|line| !may_be_at_margin(line))
+                && run.last().is_some_and(|last| !last.ends_with(OPEN_ENDS))
                 && is_between_indented(above, below)
             {
-                return !self.has_such_line();
+                return !self.has_such_line(run[0]);
             }
             at += count + 1;
         }
         false
     }
 
-    /// Whether the file has a statement at the margin between indented lines.
-    fn has_such_line(&self) -> bool {
+    /// Whether the file has a statement at the margin between indented lines, or an item of a list there like `first`.
+    fn has_such_line(&self, first: &str) -> bool {
+        let is_item = |line: &str| line.starts_with("- ");
+        if is_item(first) && self.document.lines().any(is_item) {
+            return true;
+        }
         let solid: Vec<&str> = self.document.lines().filter(|line| !is_blank(line)).collect();
         solid.windows(3).any(|lines| {
             indent_of(lines[1]).is_empty()
@@ -282,20 +287,27 @@ impl NewLines<'_> {
 
 fn is_between_indented(above: Option<&str>, below: Option<&str>) -> bool {
     let is_indented = |line: &str| !indent_of(line).is_empty();
-    let Some((above, below)) = above.zip(below).filter(|(above, _)| is_indented(above)) else {
+    let is_inside = |above: &str| is_indented(above) || opens_block(above) && below.is_some_and(is_indented);
+    let Some((above, below)) = above.zip(below).filter(|(above, _)| is_inside(above)) else {
         return false;
     };
-    let continues = [".", "&&", "||", "?", ":", "+", "|"].iter().any(|mark| below.trim_start().starts_with(mark));
-    let closes = below.starts_with(['}', ')', ']']) && above.len() > 2;
+    let continues = [".", "&&", "||", "?", ":", "+", "|"]
+        .iter()
+        .any(|mark| below.trim_start().starts_with(mark));
+    let closes = below.starts_with(['}', ')', ']']) && is_indented(above);
     (is_indented(below) || closes) && !continues
 }
 
+/// How a line ends that opens a block or continues on the next one.
+const OPEN_ENDS: [char; 18] = [
+    '{', '(', '[', ':', ',', '=', '\\', '+', '-', '|', '&', '?', '<', '>', '`', '"', '\'', '.',
+];
+
 /// Comments, directives, labels, brackets, and lines that open a block or continue on the next one.
 fn may_be_at_margin(line: &str) -> bool {
-    const ENDS: [char; 18] = [
-        '{', '(', '[', ':', ',', '=', '\\', '+', '-', '|', '&', '?', '<', '>', '`', '"', '\'', '.',
-    ];
     let line = line.trim_end();
-    let starts = ["//", "#", "/*", "*", "--", "@", "}", ")", "]", "<", "end", "%", "\\", "-", "extern", "using"];
-    starts.iter().any(|start| line.starts_with(start)) || line.ends_with(ENDS) || letters(line) == 0
+    let starts = [
+        "//", "#", "/*", "*", "--", "@", "}", ")", "]", "<", "end", "%", "\\", "extern", "using",
+    ];
+    starts.iter().any(|start| line.starts_with(start)) || line.ends_with(OPEN_ENDS) || letters(line) == 0
 }

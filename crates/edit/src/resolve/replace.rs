@@ -284,14 +284,35 @@ fn keeps_mistyped(haystack: &Haystack<'_>, old: &[&str], new: &[&str], candidate
     let is_mistyped = |number: usize| {
         candidate.pairs[number].is_some_and(|at| plain(haystack.document.line(at)) != plain(old[number]))
     };
-    let has_like = |line: &str| {
-        new.iter()
-            .any(|new| !old.contains(new) && similarity(line.trim(), new.trim()) >= 0.6)
+    let like = |line: &str| {
+        let mut changed = new.iter().filter(|new| !old.contains(new));
+        changed.find(|new| similarity(line.trim(), new.trim()) >= 0.6)
+    };
+    // The new line must not contain what is mistyped in the old one.
+    let has_slip = |number: usize, new: &str| {
+        let actual = candidate.pairs[number].map_or("", |at| haystack.document.line(at));
+        slip(old[number].trim(), actual.trim()).is_none_or(|slip| new.contains(slip))
     };
     line_ops(old, new).iter().all(|op| match op {
-        LineOp::Remove(number) => !is_mistyped(*number) || has_like(old[*number]),
+        LineOp::Remove(number) => {
+            !is_mistyped(*number) || like(old[*number]).is_some_and(|new| !has_slip(*number, new))
+        }
         LineOp::Keep(_) | LineOp::Add(_) => true,
     })
+}
+
+/// The part of a quoted line that differs from the actual one, with some characters around it.
+fn slip<'a>(quoted: &'a str, actual: &str) -> Option<&'a str> {
+    const AROUND: usize = 4;
+    let equal = |(one, other): &(char, char)| one == other;
+    let size = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        pairs.take_while(equal).map(|(one, _)| one.len_utf8()).sum()
+    };
+    let head = size(&mut quoted.chars().zip(actual.chars()));
+    let tail = size(&mut quoted[head..].chars().rev().zip(actual[head.min(actual.len())..].chars().rev()));
+    let start = quoted.floor_char_boundary(head.saturating_sub(AROUND));
+    let end = quoted.ceil_char_boundary((quoted.len() - tail + AROUND).min(quoted.len()));
+    quoted.get(start..end)
 }
 
 /// Every exact occurrence of the text.
