@@ -427,9 +427,9 @@ pub(crate) fn unescaped_tabs(text: &str) -> String {
 
 /// The new text of code without the backslashes of Markdown, if neither the old text nor the file has any.
 pub(crate) fn code_without_markdown_escapes(old: &str, new: &str, file: &str) -> Option<String> {
-    let plain = without_markdown_escapes(new);
-    let has_escapes = |text: &str| without_markdown_escapes(text) != text;
-    (plain != new && !has_escapes(old) && !has_escapes(file)).then_some(plain)
+    let has_escapes = |text: &str| text.contains("\\_");
+    let is_certain = without_markdown_escapes(new) != new || new.contains("\\_\\_");
+    (is_certain && !has_escapes(old) && !has_escapes(file)).then(|| new.replace("\\_", "_"))
 }
 
 /// Removes the backslash that Markdown requires before an underscore inside a word.

@@ -26,6 +26,11 @@ impl<'p> FileKind<'p> {
         extension.is_some_and(|extension| extensions.contains(&extension))
     }
 
+    /// Whether `\_` is no way to write an underscore.
+    pub(crate) fn is_without_markdown(self) -> bool {
+        !self.is_document() && !self.has_extension(&["tex", "sty", "cls", "bib", "txt"])
+    }
+
     /// Whether an entity such as `&lt;` outside a string or comment cannot be code.
     pub(crate) fn is_without_entities(self) -> bool {
         self.has_extension(&[
@@ -42,9 +47,9 @@ impl<'p> FileKind<'p> {
         ])
     }
 
-    /// Whether tabs and spaces have a meaning of their own.
-    pub(crate) fn is_tab_sensitive(self) -> bool {
+    /// Whether lines are indented by tabs, whatever the file has so far.
+    pub(crate) fn is_tab_usual(self) -> bool {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.to_lowercase().contains("makefile") || self.has_extension(&["mk", "tsv", "txt", "csv", "S", "s", "asm"])
+        name.to_lowercase().contains("makefile") || self.has_extension(&["mk", "tsv", "go"])
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn plain_replacement(
         }
     }
     if !kind.is_document() {
-        if let Some(plain) = code_without_markdown_escapes(old, &new, body) {
+        if let Some(plain) = code_without_markdown_escapes(old, &new, body).filter(|_| kind.is_without_markdown()) {
             new = plain;
         }
         if has_half_fence(&new) && !has_fence(old) && !has_fence(body) {
@@ -98,7 +98,7 @@ pub(crate) fn plain_hunk(
         .collect();
     let written = added.join("\n");
     let mut plain = without_stop_token(&written, body).to_owned();
-    if let Some(text) = code_without_markdown_escapes(&old, &plain, body).filter(|_| !kind.is_document()) {
+    if let Some(text) = code_without_markdown_escapes(&old, &plain, body).filter(|_| kind.is_without_markdown()) {
         plain = text;
     }
     if let Some(text) = without_code_entities(&old, &plain, body, kind)? {
@@ -246,7 +246,7 @@ pub(crate) fn refuse_file_name(old: &str, new: &str, body: &str, kind: FileKind<
         .find_map(|label| plain(first.trim_start_matches(['/', '#', ' '])).strip_prefix(label).map(str::to_owned))
         .unwrap_or(name);
     let path = kind.path.to_string_lossy();
-    let is_name = name.len() > 2 && name.contains('.') && (path == name.as_str() || path.ends_with(&format!("/{name}")));
+    let is_name = name.len() > 2 && name.contains(['.', '/']) && (path == name.as_str() || path.ends_with(&format!("/{name}")));
     let is_known = || old.lines().chain(body.lines()).any(|line| line.trim() == first.trim());
     match is_name && !is_blank(rest) && !is_known() {
         true => Err(notation("starts with the name of the file")),

@@ -237,7 +237,7 @@ fn stub(line: &str) -> Option<Stub<'_>> {
     let is_comment = ["//", "#", "--", "/*", "<!--", ";", "%", "*", "{/*", "(*", "\"\"\""]
         .iter()
         .any(|mark| text.starts_with(mark));
-    let inner = text.trim_matches(|c: char| brackets(c) || ".…⋮⋯\"".contains(c) || c.is_whitespace());
+    let inner = text.trim_matches(|c: char| brackets(c) || ".…⋮⋯\"_".contains(c) || c.is_whitespace());
     if is_comment || is_bracketed && is_prose(inner) || is_phrase(inner) || inner.is_empty() && is_dots {
         return Some(Stub {
             text: inner,
@@ -429,7 +429,11 @@ const CODE_WORDS: [&str; 55] = [
 ];
 
 /// Words that occur next to them.
-const FILLERS: [&str; 132] = [
+const FILLERS: [&str; 136] = [
+    "document",
+    "readme",
+    "page",
+    "paragraphs",
     "props",
     "arms",
     "arm",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::alternative_readings::{plain_new_text, unfenced, unnumbered_listing};
+use crate::alternative_readings::{code_without_markdown_escapes, plain_new_text, unfenced, unnumbered_listing};
 use crate::document::{TextDocument, normalize_newlines};
 use crate::file_kind::FileKind;
 use crate::fold::{indent_of, is_blank};
@@ -43,6 +43,9 @@ pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result
         if is_edit_only(&text) {
             return Err(RefusalReason::EditAsContent);
         }
+    }
+    if let Some(plain) = code_without_markdown_escapes("", &text, old).filter(|_| !old.is_empty() && kind.is_without_markdown()) {
+        text = plain;
     }
     if let Some(plain) = without_common_indentation(old, &text) {
         text = plain;

@@ -101,9 +101,15 @@ fn repeats_block<'a>(
     };
     let with_words = shared.iter().filter(|line| letters(line) > 2).count();
     let starts_alike = added.first() == lines.first() && added.first().is_some_and(|line| letters(line) > 2);
-    let is_mostly_shared = shared.len() * 3 >= added.len() * 2 && unique() > 1;
-    with_words > 1 && (is_mostly_shared || shared.len() * 4 >= added.len() * 3 && unique() > 0)
-        || starts_alike && shared.len() * 5 >= added.len() * 3 && shared.len() > 2 && with_words > 1
+    let is_share = |parts: usize, of: usize| shared.len() * of >= added.len() * parts;
+    let is_mostly_shared = is_share(2, 3) && unique() > 1 || is_share(3, 4) && unique() > 0 || is_share(1, 2) && unique() > 2;
+    let ends_open = || {
+        let last = added.last().filter(|last| last.ends_with(OPEN_ENDS) && shared.contains(last));
+        last.is_some_and(|last| is_unique(document, last))
+    };
+    is_share(1, 2) && ends_open()
+        || with_words > 1 && is_mostly_shared
+        || with_words > 1 && starts_alike && is_share(3, 5) && shared.len() > 2
 }
 
 /// The longest common subsequence.
@@ -145,7 +151,7 @@ pub(crate) fn is_misplaced(
     if kind.is_document() || squash(old) == squash(new) {
         return false;
     }
-    if is_moved_to_margin(old, new) {
+    if is_moved_out(old, new) {
         return true;
     }
     found.splices.iter().any(|splice| {
@@ -161,29 +167,44 @@ pub(crate) fn is_misplaced(
             replaced: first..end,
             text,
         };
-        place.has_other_tabs(kind) || kind.is_indented() && place.has_line_at_margin(new)
+        place.has_other_tabs(kind) || kind.is_indented() && place.has_line_at_margin()
     })
 }
 
-/// Whether quoted lines are indented and the new text, which has them or similar ones, starts at the margin. Without a
-/// similar line, all lines that both texts have must be moved by the whole depth.
-fn is_moved_to_margin(old: &str, new: &str) -> bool {
+/// Whether the new text is further out than the quoted lines by an amount that all lines which both have confirm, or starts
+/// at the margin with a line similar to an indented one.
+fn is_moved_out(old: &str, new: &str) -> bool {
     let solid = |text: &'_ str| -> Vec<String> {
         text.lines().filter(|line| !is_blank(line)).map(str::to_owned).collect()
     };
     let (old, new) = (solid(old), solid(new));
-    let depth = old.iter().map(|line| indent_of(line).len()).min().unwrap_or_default();
-    let Some(first) = new.first().filter(|first| depth > 0 && indent_of(first).is_empty()) else {
+    if first_line_is_cut(&old, &new) {
+        return true;
+    }
+    let outermost = |lines: &[String]| lines.iter().map(|line| indent_of(line).len()).min().unwrap_or_default();
+    let (depth, first) = (outermost(&old), new.first().map_or("", String::as_str));
+    let Some(amount) = depth.checked_sub(outermost(&new)).filter(|amount| *amount > 0) else {
         return false;
     };
-    if old.iter().any(|line| similarity(line.trim(), first) >= 0.6) {
+    if indent_of(first).is_empty() && old.iter().any(|line| similarity(line.trim(), first) >= 0.6) {
         return true;
     }
     let mut shared = new.iter().filter(|line| letters(line) > 2).filter_map(|line| {
         let same = old.iter().find(|old| old.trim() == line.trim())?;
-        Some(indent_of(same).len().checked_sub(indent_of(line).len()) == Some(depth))
+        Some(indent_of(same).len().checked_sub(indent_of(line).len()) == Some(amount))
     });
     shared.next().is_some_and(|first| first) && shared.all(|is_shifted| is_shifted)
+}
+
+/// Whether only the first line has lost its indentation, among the lines that both texts have.
+fn first_line_is_cut(old: &[String], new: &[String]) -> bool {
+    let Some((was, now)) = old.first().zip(new.first()) else { return false };
+    let is_cut = !indent_of(was).is_empty() && indent_of(now).is_empty() && similarity(was.trim(), now) >= 0.6;
+    let mut others = new[1..].iter().filter(|line| letters(line) > 2).filter_map(|line| {
+        let same = old.iter().find(|old| old.trim() == line.trim())?;
+        Some(same.trim_end() == line.trim_end())
+    });
+    is_cut && others.next().is_some_and(|first| first) && others.all(|is_kept| is_kept)
 }
 
 /// Lines that a change writes, with the lines (from 0) that they replace.
@@ -210,16 +231,15 @@ impl NewLines<'_> {
 
     /// Whether a new line is indented by tabs and no line of the file is, or by spaces where all lines have tabs.
     fn has_other_tabs(&self, kind: FileKind<'_>) -> bool {
-        if kind.is_tab_sensitive() {
-            return false;
-        }
         let indent = |line: &str| match indent_of(line) {
             indent if indent.starts_with('\t') => Some('\t'),
             indent if indent.len() > 1 && !line.trim_start().starts_with('*') => Some(' '),
             _ => None,
         };
         let new: Vec<char> = self.text.lines().filter(|line| self.is_new(line)).filter_map(indent).collect();
-        let Some(first) = new.first() else { return false };
+        let Some(first) = new.first().filter(|first| !kind.is_tab_usual() || **first == ' ') else {
+            return false;
+        };
         let near = self.above(self.replaced.start).into_iter().chain(self.below(self.replaced.end)).find_map(indent);
         if new.iter().any(|other| other != first) || near == Some(*first) {
             return false;
@@ -236,9 +256,9 @@ impl NewLines<'_> {
     }
 
     /// Whether a new statement is at the margin, between indented lines.
-    fn has_line_at_margin(&self, new: &str) -> bool {
+    fn has_line_at_margin(&self) -> bool {
         // Lines of a string can have any indentation.
-        if ["\"\"\"", "'''", "`", "<<", "r#\""].iter().any(|mark| new.contains(mark)) {
+        if ["\"\"\"", "'''", "`", "<<", "r#\""].iter().any(|mark| self.text.contains(mark)) {
             return false;
         }
         let is_at_margin = |line: &str| indent_of(line).is_empty() && !is_blank(line);
@@ -246,6 +266,17 @@ impl NewLines<'_> {
             return false;
         }
         let lines: Vec<&str> = self.text.lines().filter(|line| !is_blank(line)).collect();
+        let replaced: Vec<&str> = self.replaced.clone().map(|at| self.document.line(at)).collect();
+        let is_indented = |line: Option<&str>| line.is_some_and(|line| !indent_of(line).is_empty());
+        let is_inside = is_indented(self.above(self.replaced.start)) && is_indented(self.below(self.replaced.end));
+        let is_like = |line: &str| replaced.iter().any(|old| similarity(old.trim(), line.trim()) >= 0.6);
+        let starts_block = |line: &str| !replaced.iter().all(|old| is_blank(old)) && line.ends_with('{');
+        if let Some(first) = lines.first().filter(|first| is_inside && is_at_margin(first))
+            && !first.starts_with('#')
+            && (is_like(first) || starts_block(first))
+        {
+            return true;
+        }
         let mut at = 0;
         while at < lines.len() {
             let count = lines[at..].iter().take_while(|line| is_at_margin(line)).count();

@@ -303,15 +303,14 @@ fn keeps_mistyped(haystack: &Haystack<'_>, old: &[&str], new: &[&str], candidate
 
 /// The part of a quoted line that differs from the actual one, with some characters around it.
 fn slip<'a>(quoted: &'a str, actual: &str) -> Option<&'a str> {
-    const AROUND: usize = 4;
     let equal = |(one, other): &(char, char)| one == other;
     let size = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
         pairs.take_while(equal).map(|(one, _)| one.len_utf8()).sum()
     };
     let head = size(&mut quoted.chars().zip(actual.chars()));
     let tail = size(&mut quoted[head..].chars().rev().zip(actual[head.min(actual.len())..].chars().rev()));
-    let start = quoted.floor_char_boundary(head.saturating_sub(AROUND));
-    let end = quoted.ceil_char_boundary((quoted.len() - tail + AROUND).min(quoted.len()));
+    let start = quoted.floor_char_boundary(head.saturating_sub(2));
+    let end = quoted.ceil_char_boundary((quoted.len() - tail + 1).min(quoted.len()));
     quoted.get(start..end)
 }
 
