@@ -91,7 +91,11 @@ pub(crate) fn plain_new_text(old: &str, new: &str, file: &str) -> Option<String>
 
 /// Escapes of other notations that lines of the old text can prove.
 const ESCAPES: [fn(&str) -> String; 4] = [
-    |text| text.replace("\\\"", "\u{0}").replace("\\\u{0}", "\\\"").replace('\u{0}', "\""),
+    |text| {
+        text.replace("\\\"", "\u{0}")
+            .replace("\\\u{0}", "\\\"")
+            .replace('\u{0}', "\"")
+    },
     |text| text.replace("\\`", "`").replace("\\${", "${"),
     without_markdown_escapes,
     without_unicode_escapes,
@@ -122,7 +126,11 @@ fn is_shared_line_decoded(old: &str, new: &str, plain: &str) -> bool {
     if plain == new {
         return false;
     }
-    let lines = |text: &'_ str| text.lines().map(|line| line.trim_end().to_owned()).collect::<HashSet<_>>();
+    let lines = |text: &'_ str| {
+        text.lines()
+            .map(|line| line.trim_end().to_owned())
+            .collect::<HashSet<_>>()
+    };
     let (written, decoded) = (lines(new), lines(plain));
     let mut is_decoded = false;
     for line in old.lines().map(str::trim_end).filter(|line| !line.is_empty()) {

@@ -34,8 +34,9 @@ impl<'p> FileKind<'p> {
     /// Whether an entity such as `&lt;` outside a string or comment cannot be code.
     pub(crate) fn is_without_entities(self) -> bool {
         self.has_extension(&[
-            "rs", "py", "js", "mjs", "cjs", "ts", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift", "rb", "lua",
-            "dart", "sh", "sql", "css", "scss", "toml", "yml", "yaml", "json", "pl", "zig", "scala", "ex", "exs", "nix",
+            "rs", "py", "js", "mjs", "cjs", "ts", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift",
+            "rb", "lua", "dart", "sh", "sql", "css", "scss", "toml", "yml", "yaml", "json", "pl", "zig", "scala", "ex",
+            "exs", "nix",
         ])
     }
 

@@ -13,12 +13,7 @@ use crate::parsed_edit::HunkLine;
 use crate::refusal::RefusalReason;
 
 /// The new text of a replacement as it must be in the file, which has the content `body`.
-pub(crate) fn plain_replacement(
-    old: &str,
-    new: &str,
-    body: &str,
-    kind: FileKind<'_>,
-) -> Result<String, RefusalReason> {
+pub(crate) fn plain_replacement(old: &str, new: &str, body: &str, kind: FileKind<'_>) -> Result<String, RefusalReason> {
     let mut new = without_stop_token(new, body).to_owned();
     if let Some(inside) = without_cdata(&new).filter(|_| without_cdata(old).is_none() && !body.contains("<![CDATA[")) {
         new = with_end_of(old, inside.strip_prefix('\n').unwrap_or(inside));
@@ -194,7 +189,10 @@ fn has_unquoted(text: &str, sought: &str) -> bool {
 }
 
 fn has_unquoted_in_line(line: &str, sought: &str) -> bool {
-    if ["//", "#", "*", "/*", "--"].iter().any(|mark| line.trim_start().starts_with(mark)) {
+    if ["//", "#", "*", "/*", "--"]
+        .iter()
+        .any(|mark| line.trim_start().starts_with(mark))
+    {
         return false;
     }
     let mut rest = line;
@@ -219,7 +217,10 @@ pub(crate) fn without_code_entities(
     body: &str,
     kind: FileKind<'_>,
 ) -> Result<Option<String>, RefusalReason> {
-    let used: Vec<(&str, &str)> = ENTITIES.into_iter().filter(|(entity, _)| new.contains(entity)).collect();
+    let used: Vec<(&str, &str)> = ENTITIES
+        .into_iter()
+        .filter(|(entity, _)| new.contains(entity))
+        .collect();
     let is_known = |(entity, _): &(&str, &str)| {
         let name = entity.trim_matches(['&', ';']);
         let mut words = body.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -238,15 +239,22 @@ pub(crate) fn without_code_entities(
 
 /// Refuses a first line that is the name of the file.
 pub(crate) fn refuse_file_name(old: &str, new: &str, body: &str, kind: FileKind<'_>) -> Result<(), RefusalReason> {
-    let Some((first, rest)) = new.split_once('\n') else { return Ok(()) };
+    let Some((first, rest)) = new.split_once('\n') else {
+        return Ok(());
+    };
     let plain = |line: &str| line.trim().trim_matches(['`', '*', '#', ' ', ':']).to_owned();
     let name = plain(first);
     let name = ["File: ", "file: ", "filepath: ", "Path: "]
         .iter()
-        .find_map(|label| plain(first.trim_start_matches(['/', '#', ' '])).strip_prefix(label).map(str::to_owned))
+        .find_map(|label| {
+            plain(first.trim_start_matches(['/', '#', ' ']))
+                .strip_prefix(label)
+                .map(str::to_owned)
+        })
         .unwrap_or(name);
     let path = kind.path.to_string_lossy();
-    let is_name = name.len() > 2 && name.contains(['.', '/']) && (path == name.as_str() || path.ends_with(&format!("/{name}")));
+    let is_name =
+        name.len() > 2 && name.contains(['.', '/']) && (path == name.as_str() || path.ends_with(&format!("/{name}")));
     let is_known = || old.lines().chain(body.lines()).any(|line| line.trim() == first.trim());
     match is_name && !is_blank(rest) && !is_known() {
         true => Err(notation("starts with the name of the file")),

@@ -3,12 +3,16 @@
 //! A line with an ellipsis and a matching word is a placeholder anywhere. Other wording is one only where the edit
 //! removes more lines than it adds: a comment or stub stands for them.
 
+mod words;
+
 use std::path::Path;
 
 use crate::document::TextDocument;
 use crate::fold::{is_blank, similarity};
 use crate::refusal::RefusalReason;
 use crate::resolve::{LineOp, line_ops};
+
+use words::{CODE_WORDS, FILLERS};
 
 /// What counts as an omission in a type of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +132,9 @@ impl<'n> ChangedLines<'_, 'n> {
 
     /// Whether a line contains a comment that only says that code is left out, or a phrase for it.
     fn has_embedded_phrase(&self, line: &str) -> bool {
-        const PHRASES: [&str; 11] = [
+        const PHRASES: [&str; 13] = [
+            "keep the rest",
+            "more code here",
             "stays the same",
             "stay the same",
             "omitted for brevity",
@@ -313,20 +319,30 @@ fn is_phrase(text: &str) -> bool {
     // "rest of query unchanged" may have a word of its own.
     let about = words().filter(|word| has(&CODE_WORDS, word)).count();
     let others = words().filter(|word| !has(&CODE_WORDS, word) && !has(&FILLERS, word));
-    is_and_so_on(text) || is_prose(text)
-        && words().count() <= 14
-        && (is_negated(text) || about > 0)
-        && others.count() <= usize::from(about > 1)
+    is_set_phrase(text)
+        || is_prose(text)
+            && words().count() <= 14
+            && (is_negated(text) || about > 0)
+            && others.count() <= usize::from(about > 1)
 }
 
-fn is_and_so_on(text: &str) -> bool {
+/// Phrases for what follows without a word about code that is left out.
+fn is_set_phrase(text: &str) -> bool {
     let text = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    ["and so on", "and so forth", "and the rest"].contains(&text.as_str())
+    [
+        "and so on",
+        "and so forth",
+        "and the rest",
+        "more code here",
+        "more code",
+    ]
+    .contains(&text.as_str())
 }
 
 /// The note at the start or end of inserted lines that stands for code of the file around them.
 pub(crate) fn note_at_end(text: &str) -> Option<RefusalReason> {
-    let is_placeholder = |line: &&str| stub(line).is_some_and(|stub| stub.is_whole && stub.is_note && is_phrase(stub.text));
+    let is_placeholder =
+        |line: &&str| stub(line).is_some_and(|stub| stub.is_whole && stub.is_note && is_phrase(stub.text));
     let mut solid = text.lines().filter(|line| !is_blank(line));
     let ends = [solid.next(), solid.next_back()];
     let found = ends.into_iter().flatten().find(is_placeholder);
@@ -368,205 +384,6 @@ fn mentions_code(text: &str) -> bool {
     text.split_whitespace().count() <= 14
         && (is_negated(text) || text.split(|c: char| !c.is_alphanumeric()).any(is_word))
 }
-
-/// Words about code that is left out.
-const CODE_WORDS: [&str; 55] = [
-    "skip",
-    "skipping",
-    "omitting",
-    "keeping",
-    "leaving",
-    "eliding",
-    "unedited",
-    "verbatim",
-    "nothing",
-    "remainder",
-    "unchanged",
-    "existing",
-    "omitted",
-    "omit",
-    "remaining",
-    "remains",
-    "remain",
-    "rest",
-    "same",
-    "previous",
-    "previously",
-    "original",
-    "unmodified",
-    "untouched",
-    "brevity",
-    "truncated",
-    "snip",
-    "snipped",
-    "elided",
-    "keep",
-    "kept",
-    "stays",
-    "stay",
-    "continues",
-    "continue",
-    "continued",
-    "etc",
-    "implementation",
-    "before",
-    "identical",
-    "unaltered",
-    "preserved",
-    "preserve",
-    "shortened",
-    "abbreviated",
-    "skipped",
-    "hidden",
-    "collapsed",
-    "leave",
-    "left",
-    "retain",
-    "retained",
-    "intact",
-    "similar",
-    "everything",
-];
-
-/// Words that occur next to them.
-const FILLERS: [&str; 136] = [
-    "document",
-    "readme",
-    "page",
-    "paragraphs",
-    "props",
-    "arms",
-    "arm",
-    "attributes",
-    "elements",
-    "options",
-    "parameters",
-    "arguments",
-    "rules",
-    "styles",
-    "tests",
-    "variables",
-    "constants",
-    "types",
-    "declarations",
-    "members",
-    "defined",
-    "statements",
-    "statement",
-    "handlers",
-    "handler",
-    "cases",
-    "case",
-    "goes",
-    "go",
-    "so",
-    "on",
-    "see",
-    "insert",
-    "copy",
-    "yet",
-    "way",
-    "paste",
-    "shown",
-    "they",
-    "their",
-    "its",
-    "these",
-    "those",
-    "at",
-    "by",
-    "now",
-    "also",
-    "again",
-    "the",
-    "of",
-    "for",
-    "is",
-    "are",
-    "as",
-    "in",
-    "and",
-    "this",
-    "that",
-    "to",
-    "be",
-    "a",
-    "an",
-    "function",
-    "functions",
-    "method",
-    "methods",
-    "class",
-    "classes",
-    "file",
-    "block",
-    "section",
-    "sections",
-    "part",
-    "parts",
-    "field",
-    "fields",
-    "imports",
-    "code",
-    "logic",
-    "body",
-    "here",
-    "above",
-    "below",
-    "other",
-    "others",
-    "more",
-    "else",
-    "lines",
-    "line",
-    "content",
-    "contents",
-    "with",
-    "from",
-    "not",
-    "no",
-    "it",
-    "all",
-    "any",
-    "do",
-    "does",
-    "your",
-    "our",
-    "my",
-    "current",
-    "old",
-    "new",
-    "like",
-    "was",
-    "were",
-    "has",
-    "have",
-    "been",
-    "module",
-    "definition",
-    "definitions",
-    "properties",
-    "items",
-    "entries",
-    "changed",
-    "modified",
-    "changes",
-    "change",
-    "touched",
-    "end",
-    "modify",
-    "edit",
-    "needed",
-    "necessary",
-    "stuff",
-    "things",
-    "exactly",
-    "remove",
-    "removed",
-    "already",
-    "comes",
-    "follows",
-];
 
 fn has_dots(line: &str) -> bool {
     line.contains("...") || line.contains(['…', '⋮', '⋯'])

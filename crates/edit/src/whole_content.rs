@@ -8,8 +8,8 @@ use crate::file_kind::FileKind;
 use crate::fold::{indent_of, is_blank};
 use crate::format::{detect, parse};
 use crate::notation::{
-    has_fence, has_half_fence, notation, refuse_control_characters, refuse_file_name, shared_lines, without_code_entities,
-    without_stop_token,
+    has_fence, has_half_fence, notation, refuse_control_characters, refuse_file_name, shared_lines,
+    without_code_entities, without_stop_token,
 };
 use crate::parse::xml::without_unopened_tags;
 use crate::parsed_edit::{EditChange, ParsedEdit};
@@ -44,7 +44,9 @@ pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result
             return Err(RefusalReason::EditAsContent);
         }
     }
-    if let Some(plain) = code_without_markdown_escapes("", &text, old).filter(|_| !old.is_empty() && kind.is_without_markdown()) {
+    if let Some(plain) =
+        code_without_markdown_escapes("", &text, old).filter(|_| !old.is_empty() && kind.is_without_markdown())
+    {
         text = plain;
     }
     if let Some(plain) = without_common_indentation(old, &text) {
@@ -82,7 +84,9 @@ fn unescaped_content(old: &str, text: &str) -> Result<Option<String>, RefusalRea
     };
     // Quotes may be left as they are.
     let readings = [quoted.clone(), format!("\"{}\"", line.replace('"', "\\\""))];
-    let decoded = readings.iter().find_map(|quoted| serde_json::from_str::<String>(quoted).ok());
+    let decoded = readings
+        .iter()
+        .find_map(|quoted| serde_json::from_str::<String>(quoted).ok());
     match decoded.filter(|decoded| shared_lines(old, decoded) >= 0.5) {
         Some(decoded) => Ok(Some(decoded)),
         None => Err(notation("has `\\n` in place of line breaks")),
@@ -98,8 +102,14 @@ fn without_fence(old: &str, text: &str) -> Result<String, RefusalReason> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let open = lines.iter().position(is_fence).unwrap_or_default();
     let close = lines.iter().rposition(is_fence).unwrap_or_default();
-    let inside = if open < close { lines[open + 1..close].concat() } else { String::new() };
-    let outside = [&lines[..open], lines.get(close + 1..).unwrap_or_default()].concat().concat();
+    let inside = if open < close {
+        lines[open + 1..close].concat()
+    } else {
+        String::new()
+    };
+    let outside = [&lines[..open], lines.get(close + 1..).unwrap_or_default()]
+        .concat()
+        .concat();
     if open < close && !has_fence(&inside) && shared_lines(old, &inside) >= 0.5 && shared_lines(old, &outside) < 0.05 {
         return Ok(inside);
     }

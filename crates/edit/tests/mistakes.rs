@@ -10,8 +10,12 @@ mod edges;
 mod kinds;
 #[path = "mistakes/layout.rs"]
 mod layout;
+#[path = "mistakes/notation.rs"]
+mod notation;
 #[path = "mistakes/placing.rs"]
 mod placing;
+#[path = "mistakes/surroundings.rs"]
+mod surroundings;
 #[path = "mistakes/task.rs"]
 mod task;
 

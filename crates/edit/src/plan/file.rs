@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::document::{Splice, TextDocument, normalize_newlines};
+use crate::file_kind::FileKind;
 use crate::line_history::SeenVersions;
 use crate::parsed_edit::{EditChange, ParsedEdit, Replacement};
-use crate::file_kind::FileKind;
 use crate::plan::path::normalize;
 use crate::plan::working::{HunkSiblings, RefusalDetail, WorkingDocument};
 use crate::plan::{EditReport, FileChange, PlanFiles};

@@ -7,13 +7,13 @@ use crate::fold::{fold, squash, squash_key};
 use crate::line_history::{LineHistory, SeenVersions};
 use crate::line_index::LineIndex;
 use crate::matcher::Haystack;
-use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, ParsedEdit, PatchHunk, Replacement};
 use crate::notation::{plain_hunk, plain_lines, plain_replacement, refuse_control_characters};
+use crate::parsed_edit::{EditChange, HunkLine, InsertPosition, ParsedEdit, PatchHunk, Replacement};
 use crate::placeholder::{find_placeholder, is_omission, note_at_end};
 use crate::refusal::{FileRegion, RefusalReason};
 use crate::resolve::hunk::{self, HunkOrder, LineNumbers, is_at_its_line, new_text, old_text};
-use crate::resolve::replace::{self, ReplaceTarget, find_already_applied};
 use crate::resolve::placement::{is_misplaced, refuse_repeated};
+use crate::resolve::replace::{self, ReplaceTarget, find_already_applied};
 use crate::resolve::{MatchMethod, ResolvedEdit, nearest};
 
 /// Why an edit cannot be placed, and the most similar lines.
@@ -395,6 +395,15 @@ fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> 
     let (old, new) = match change {
         EditChange::Replace(replace) => replace.readings.first().cloned().unwrap_or_default(),
         EditChange::Hunk(hunk) => (old_text(&hunk.lines), new_text(&hunk.lines)),
+        EditChange::Insert {
+            position: InsertPosition::After(line) | InsertPosition::Before(line),
+            ..
+        } => return (why, Some(nearest::region_at(haystack, line.saturating_sub(2), 3))),
+        EditChange::Anchored(edit) => {
+            let replaced = anchor::replaced_text(haystack, edit).ok();
+            let region = replaced.map(|(old, first)| nearest::region_at(haystack, first, old.lines().count()));
+            return (why, region);
+        }
         _ => return (why, None),
     };
     let (old, new) = (normalize_newlines(&old), normalize_newlines(&new));
@@ -433,9 +442,20 @@ fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> 
         RefusalReason::Elision
         | RefusalReason::NoContext
         | RefusalReason::Indentation
+        | RefusalReason::Notation(_)
         | RefusalReason::PartOfLine { .. }
-        | RefusalReason::RepeatedNeighbour { .. }
         | RefusalReason::Placeholder(_) => (why, nearest::region(haystack, &old)),
+        RefusalReason::RepeatedNeighbour { line } => {
+            // The repeated lines are to be quoted too.
+            let count = new.lines().count().max(old.lines().count());
+            let start = nearest::region(haystack, &old).map_or(line, |region| region.start);
+            let start = if line > start {
+                start
+            } else {
+                line.saturating_sub(count)
+            };
+            (why, Some(nearest::region_at(haystack, start, count)))
+        }
         other => (other, None),
     }
 }

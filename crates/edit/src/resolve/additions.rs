@@ -436,7 +436,10 @@ impl AdditionSite<'_> {
             (as_written, as_stripped)
         };
         let by_neighbours = fits(&|group, indent| self.is_plausible(group, indent));
-        let by_unit = fits(&|_, indent| is_on_unit(indent));
+        let by_unit = fits(&|group, indent| {
+            let above = self.neighbours(group).0.map_or("", indent_of);
+            is_on_unit(indent) && is_on_unit(above)
+        });
         match if by_neighbours == (false, false) {
             by_unit
         } else {

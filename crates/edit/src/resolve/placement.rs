@@ -88,11 +88,17 @@ fn repeats_block<'a>(
 ) -> bool {
     const MOST: usize = 60;
     const SPARE: usize = 4;
-    let added: Vec<&str> = added.map(String::as_str).filter(|line| !is_blank(line)).take(MOST).collect();
+    let added: Vec<&str> = added
+        .map(String::as_str)
+        .filter(|line| !is_blank(line))
+        .take(MOST)
+        .collect();
     if added.iter().filter(|line| letters(line) > 2).count() < 2 {
         return false;
     }
-    let lines = beside.map(|at| document.line(at).trim_end()).filter(|line| !is_blank(line));
+    let lines = beside
+        .map(|at| document.line(at).trim_end())
+        .filter(|line| !is_blank(line));
     let lines: Vec<&str> = lines.take(added.len() + SPARE).collect();
     let shared = common_lines(&added, &lines);
     let unique = || {
@@ -102,9 +108,12 @@ fn repeats_block<'a>(
     let with_words = shared.iter().filter(|line| letters(line) > 2).count();
     let starts_alike = added.first() == lines.first() && added.first().is_some_and(|line| letters(line) > 2);
     let is_share = |parts: usize, of: usize| shared.len() * of >= added.len() * parts;
-    let is_mostly_shared = is_share(2, 3) && unique() > 1 || is_share(3, 4) && unique() > 0 || is_share(1, 2) && unique() > 2;
+    let is_mostly_shared =
+        is_share(2, 3) && unique() > 1 || is_share(3, 4) && unique() > 0 || is_share(1, 2) && unique() > 2;
     let ends_open = || {
-        let last = added.last().filter(|last| last.ends_with(OPEN_ENDS) && shared.contains(last));
+        let last = added
+            .last()
+            .filter(|last| last.ends_with(OPEN_ENDS) && shared.contains(last));
         last.is_some_and(|last| is_unique(document, last))
     };
     is_share(1, 2) && ends_open()
@@ -157,11 +166,22 @@ pub(crate) fn is_misplaced(
     found.splices.iter().any(|splice| {
         let (first, last) = (document.line_at(splice.range.start), document.line_at(splice.range.end));
         let head = &document.body()[document.line_start(first)..splice.range.start];
-        let tail = document.body()[splice.range.end..].split('\n').next().unwrap_or_default();
+        let tail = document.body()[splice.range.end..]
+            .split('\n')
+            .next()
+            .unwrap_or_default();
         let text = format!("{head}{}{tail}", splice.text);
         let is_whole = splice.range.end == document.line_start(last);
-        let end = if is_whole { last } else { (last + 1).min(document.line_count()) };
-        let text = if is_whole { &text[..text.len() - tail.len()] } else { &text };
+        let end = if is_whole {
+            last
+        } else {
+            (last + 1).min(document.line_count())
+        };
+        let text = if is_whole {
+            &text[..text.len() - tail.len()]
+        } else {
+            &text
+        };
         let place = NewLines {
             document,
             replaced: first..end,
@@ -174,9 +194,8 @@ pub(crate) fn is_misplaced(
 /// Whether the new text is further out than the quoted lines by an amount that all lines which both have confirm, or starts
 /// at the margin with a line similar to an indented one.
 fn is_moved_out(old: &str, new: &str) -> bool {
-    let solid = |text: &'_ str| -> Vec<String> {
-        text.lines().filter(|line| !is_blank(line)).map(str::to_owned).collect()
-    };
+    let solid =
+        |text: &'_ str| -> Vec<String> { text.lines().filter(|line| !is_blank(line)).map(str::to_owned).collect() };
     let (old, new) = (solid(old), solid(new));
     if first_line_is_cut(&old, &new) {
         return true;
@@ -190,15 +209,19 @@ fn is_moved_out(old: &str, new: &str) -> bool {
         return true;
     }
     let mut shared = new.iter().filter(|line| letters(line) > 2).filter_map(|line| {
-        let same = old.iter().find(|old| old.trim() == line.trim())?;
-        Some(indent_of(same).len().checked_sub(indent_of(line).len()) == Some(amount))
+        let is_shifted = |same: &&String| indent_of(same).len().checked_sub(indent_of(line).len()) == Some(amount);
+        let mut same = old.iter().filter(|old| old.trim() == line.trim()).peekable();
+        same.peek()?;
+        Some(same.any(|same| is_shifted(&same)))
     });
     shared.next().is_some_and(|first| first) && shared.all(|is_shifted| is_shifted)
 }
 
 /// Whether only the first line has lost its indentation, among the lines that both texts have.
 fn first_line_is_cut(old: &[String], new: &[String]) -> bool {
-    let Some((was, now)) = old.first().zip(new.first()) else { return false };
+    let Some((was, now)) = old.first().zip(new.first()) else {
+        return false;
+    };
     let is_cut = !indent_of(was).is_empty() && indent_of(now).is_empty() && similarity(was.trim(), now) >= 0.6;
     let mut others = new[1..].iter().filter(|line| letters(line) > 2).filter_map(|line| {
         let same = old.iter().find(|old| old.trim() == line.trim())?;
@@ -226,7 +249,10 @@ impl NewLines<'_> {
     }
 
     fn is_new(&self, line: &str) -> bool {
-        !self.replaced.clone().any(|at| self.document.line(at).trim_end() == line.trim_end())
+        !self
+            .replaced
+            .clone()
+            .any(|at| self.document.line(at).trim_end() == line.trim_end())
     }
 
     /// Whether a new line is indented by tabs and no line of the file is, or by spaces where all lines have tabs.
@@ -236,11 +262,20 @@ impl NewLines<'_> {
             indent if indent.len() > 1 && !line.trim_start().starts_with('*') => Some(' '),
             _ => None,
         };
-        let new: Vec<char> = self.text.lines().filter(|line| self.is_new(line)).filter_map(indent).collect();
+        let new: Vec<char> = self
+            .text
+            .lines()
+            .filter(|line| self.is_new(line))
+            .filter_map(indent)
+            .collect();
         let Some(first) = new.first().filter(|first| !kind.is_tab_usual() || **first == ' ') else {
             return false;
         };
-        let near = self.above(self.replaced.start).into_iter().chain(self.below(self.replaced.end)).find_map(indent);
+        let near = self
+            .above(self.replaced.start)
+            .into_iter()
+            .chain(self.below(self.replaced.end))
+            .find_map(indent);
         if new.iter().any(|other| other != first) || near == Some(*first) {
             return false;
         }
@@ -258,7 +293,10 @@ impl NewLines<'_> {
     /// Whether a new statement is at the margin, between indented lines.
     fn has_line_at_margin(&self) -> bool {
         // Lines of a string can have any indentation.
-        if ["\"\"\"", "'''", "`", "<<", "r#\""].iter().any(|mark| self.text.contains(mark)) {
+        if ["\"\"\"", "'''", "`", "<<", "r#\""]
+            .iter()
+            .any(|mark| self.text.contains(mark))
+        {
             return false;
         }
         let is_at_margin = |line: &str| indent_of(line).is_empty() && !is_blank(line);

@@ -1,11 +1,12 @@
 //! Places a replacement: exact text first, then lines, then other readings of the text.
 
+mod indentation;
+
 use std::ops::Range;
 
 use crate::alternative_readings::{Normalization, alternative_readings};
 use crate::document::{Splice, TextDocument};
 use crate::fold::{indent_of, is_blank, similarity, squash};
-use crate::indent::{indent_unit, opens_block};
 use crate::matcher::{
     Haystack, MatchCandidate, MatchLevel, MatchPick, QuotedLine, best, contradicts_hint, is_beaten, is_trivial,
 };
@@ -14,6 +15,8 @@ use crate::refusal::RefusalReason;
 use crate::resolve::placement::repeated_neighbour;
 use crate::resolve::{LineOp, MatchMethod, OpSource, ResolvedEdit, build_splices, elision, line_ops, reflow};
 use crate::text_diff::compare;
+
+use indentation::{by_whole_lines, starts_in_indent, with_indentation_once};
 
 /// One replacement to place. The hint is a line counted from 0.
 #[derive(Clone, Copy, Debug)]
@@ -168,52 +171,6 @@ fn resolve_as_quoted(
     lines(haystack, target)
 }
 
-/// The first new line without its indentation, if the old text starts after that of its line. Other indentation than that
-/// of the line is refused.
-fn with_indentation_once(
-    document: &TextDocument,
-    target: ReplaceTarget<'_>,
-    found: &ResolvedEdit,
-) -> Result<Option<ResolvedEdit>, RefusalReason> {
-    let line = document.line(found.lines.start);
-    let (first_old, first_new) = (
-        target.old.lines().next().unwrap_or_default(),
-        target.new.lines().next().unwrap_or_default(),
-    );
-    let [splice] = found.splices.as_slice() else { return Ok(None) };
-    let (outer, inner) = (indent_of(line), indent_of(first_new));
-    let is_after_indent = indent_of(first_old).is_empty() && line[outer.len()..].starts_with(first_old);
-    if target.scope == ReplaceScope::All || outer.is_empty() || inner.is_empty() || !is_after_indent || is_blank(first_new) {
-        return Ok(None);
-    }
-    let start = document.line_start(found.lines.start) + outer.len();
-    if splice.range.start != start || !splice.text.starts_with(inner) {
-        return Ok(None);
-    }
-    if inner != outer {
-        return Err(RefusalReason::Indentation);
-    }
-    Ok(Some(ResolvedEdit {
-        splices: vec![Splice {
-            range: splice.range.clone(),
-            text: splice.text[inner.len()..].to_owned(),
-        }],
-        ..found.clone()
-    }))
-}
-
-/// Whether the text starts inside the indentation of the line that was found and is replaced by several lines.
-fn starts_in_indent(haystack: &Haystack<'_>, target: ReplaceTarget<'_>, found: &ResolvedEdit) -> bool {
-    let several = target.new.trim_end_matches('\n').contains('\n');
-    let line = haystack.document.line(found.lines.start);
-    let start = target.old.lines().next().unwrap_or_default();
-    let is_inside = || {
-        let before = line.find(start.trim_end()).map(|at| &line[..at]);
-        before.is_some_and(|before| !before.is_empty() && is_blank(before))
-    };
-    several && target.scope == ReplaceScope::One && is_inside()
-}
-
 /// Whether the text is followed by spaces at the end of its line, and other lines take the place of that line.
 fn ends_before_trailing_space(document: &TextDocument, first: usize, target: ReplaceTarget<'_>) -> bool {
     let rest = || {
@@ -222,59 +179,6 @@ fn ends_before_trailing_space(document: &TextDocument, first: usize, target: Rep
     };
     let is_longer = target.old.matches('\n').count() != target.new.matches('\n').count();
     target.scope == ReplaceScope::One && is_longer && rest().is_some_and(|rest| !rest.is_empty() && is_blank(rest))
-}
-
-/// The new lines need the missing indentation too, unless they have it already.
-fn by_whole_lines(
-    haystack: &Haystack<'_>,
-    target: ReplaceTarget<'_>,
-    found: ResolvedEdit,
-) -> Result<ResolvedEdit, RefusalReason> {
-    let outer = indent_of(haystack.document.line(found.lines.start));
-    // The lines below the first may have the indentation of the file already.
-    let is_one_line = !target.old.trim_end().contains('\n');
-    let mut below = target.new.lines().skip(1).filter(|line| !is_blank(line));
-    let may_be_placed = is_one_line && below.all(|line| line.starts_with(outer)) && !outer.is_empty();
-    if may_be_placed {
-        return match has_depth_of_place(haystack.document, target.new, found.lines.start) {
-            Some(true) => Ok(found),
-            Some(false) => lines(haystack, target)?.ok_or(RefusalReason::Indentation),
-            None => Err(RefusalReason::Indentation),
-        };
-    }
-    if let Ok(Some(by_lines)) = lines(haystack, target)
-        && by_lines.lines == found.lines
-    {
-        return Ok(by_lines);
-    }
-    let is_placed = target
-        .new
-        .lines()
-        .skip(1)
-        .all(|line| is_blank(line) || line.starts_with(outer));
-    if is_placed {
-        Ok(found)
-    } else {
-        Err(RefusalReason::Indentation)
-    }
-}
-
-/// Whether the lines below the first of `new` have the depth that is usual at `line`, as they are rather than below its
-/// indentation; `None` if neither or both are usual.
-fn has_depth_of_place(document: &TextDocument, new: &str, line: usize) -> Option<bool> {
-    let outer = indent_of(document.line(line));
-    let unit = indent_unit(document.lines());
-    let mut lines = new.lines().filter(|line| !is_blank(line));
-    let (first, second) = (lines.next()?, indent_of(lines.next()?));
-    let usual = match opens_block(first) {
-        true => format!("{outer}{unit}"),
-        false => outer.to_owned(),
-    };
-    match (second == usual, format!("{outer}{second}") == usual) {
-        (true, false) => Some(true),
-        (false, true) => Some(false),
-        (true, true) | (false, false) => None,
-    }
 }
 
 /// Whether every mistyped line is kept or replaced by a similar one: a removed line that is not in the file may be
@@ -308,7 +212,12 @@ fn slip<'a>(quoted: &'a str, actual: &str) -> Option<&'a str> {
         pairs.take_while(equal).map(|(one, _)| one.len_utf8()).sum()
     };
     let head = size(&mut quoted.chars().zip(actual.chars()));
-    let tail = size(&mut quoted[head..].chars().rev().zip(actual[head.min(actual.len())..].chars().rev()));
+    let tail = size(
+        &mut quoted[head..]
+            .chars()
+            .rev()
+            .zip(actual[head.min(actual.len())..].chars().rev()),
+    );
     let start = quoted.floor_char_boundary(head.saturating_sub(2));
     let end = quoted.ceil_char_boundary((quoted.len() - tail + 1).min(quoted.len()));
     quoted.get(start..end)
@@ -413,7 +322,9 @@ fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> 
         count(['(', '[', '{']) - count([')', ']', '}'])
     };
     let has_words = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count() > 2;
-    let is_repeated = |rest: &str| has_words(rest) || balance(new) - balance(old) == balance(rest);
+    let continues_line = |rest: &str| rest == "\\";
+    let is_repeated =
+        |rest: &str| has_words(rest) || continues_line(rest) || balance(new) - balance(old) == balance(rest);
     let (head, tail) = (before.trim(), after.trim());
     let ends_in = |text: &str| text.trim_end().ends_with(tail);
     let continues = || {

@@ -5,7 +5,9 @@ use edit::EditFormat;
 use crate::content::*;
 use crate::edges::*;
 use crate::layout::*;
+use crate::notation::*;
 use crate::placing::*;
+use crate::surroundings::*;
 use crate::task::{Entry, Random, Source, Task, is_blank, write};
 
 /// An edit text with the only acceptable result.
@@ -77,6 +79,37 @@ pub(crate) const KINDS: &[(&str, usize, Build)] = &[
     ("C sign over additions", 0, sign_over_additions),
     ("whole file in another notation", 95, whole_in_other_notation),
     ("edit as the content of a file", 0, edit_as_content),
+    ("entities in a short line", 80, entities_in_short_line),
+    ("entities in an added line", 80, entities_in_added_line),
+    ("Markdown escapes in an added line", 90, markdown_escapes_in_added_line),
+    ("quotes escaped in the new text", 90, quotes_escaped_in_new),
+    ("templates escaped in the new text", 90, template_escaped_in_new),
+    ("Unicode escapes in the new text", 80, unicode_escaped_in_new),
+    ("special token", 95, special_token),
+    ("half a fence", 0, half_a_fence),
+    ("CDATA around the new text", 90, character_data),
+    ("file name in the new text", 0, file_name_in_new),
+    ("backslash not escaped", 10, backslash_not_escaped),
+    ("typo in both texts", 0, typo_in_both),
+    ("inserted in another notation", 50, inserted_in_other_notation),
+    ("placeholder around inserted lines", 0, placeholder_around_inserted),
+    ("inserted with a neighbour", 0, inserted_with_neighbour),
+    ("anchored exactly", 90, anchored_exact),
+    ("anchored in another notation", 60, anchored_in_other_notation),
+    ("whole file escaped", 90, whole_escaped),
+    ("whole file deeper", 90, whole_deeper),
+    ("whole file with prose", 80, whole_with_prose),
+    ("whole file with an end", 60, whole_with_end),
+    ("whole file below its name", 0, whole_below_its_name),
+    ("whole file with Markdown escapes", 80, whole_with_markdown_escapes),
+    ("only the new text dedented", 0, new_dedented),
+    ("anchored and dedented", 0, anchored_dedented),
+    ("first new line stripped", 0, first_new_line_stripped),
+    ("indentation twice", 50, indentation_twice),
+    ("added at the margin", 0, added_at_margin),
+    ("other tabs in added lines", 0, other_tabs_in_added),
+    ("anchored with neighbours", 0, anchored_with_neighbours),
+    ("block for a line", 0, block_for_line),
 ];
 
 pub(crate) const REPLACING: [EditFormat; 3] = [EditFormat::Json, EditFormat::SearchReplace, EditFormat::Xml];

@@ -117,6 +117,10 @@ pub(crate) fn cut_last(random: &mut Random, source: &Source) -> Option<MistakeCa
     let from = indent(&body).len();
     let cuts: Vec<usize> = body.char_indices().map(|(at, _)| at).filter(|at| *at > from).collect();
     let cut = *cuts.get(random.below(cuts.len()))?;
+    // A quoted bracket or comment sign alone may be the whole line of another place.
+    if !body[..cut].contains(char::is_alphanumeric) {
+        return None;
+    }
     entries[last].text = body[..cut].to_owned();
     if random.chance(40) {
         // The whitespace differs as well.
