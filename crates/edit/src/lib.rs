@@ -18,7 +18,6 @@ mod action_log;
 mod alternative_readings;
 mod anchor;
 mod document;
-mod file_kind;
 mod fold;
 mod format;
 mod indent;
@@ -37,6 +36,7 @@ mod refusal;
 mod resolve;
 mod streaming_diff;
 mod text_diff;
+mod text_kind;
 mod whole_content;
 
 pub use action_log::{ActionLog, FileStatus, HunkAuthors, ReviewDecision, ReviewHunk};

@@ -6,14 +6,14 @@ use crate::alternative_readings::{
     ENTITIES, code_without_markdown_escapes, numbered_listing, plain_new_text, unfenced, without_entities,
 };
 use crate::document::normalize_newlines;
-use crate::file_kind::FileKind;
 use crate::fold::{is_blank, similarity};
 use crate::parse::xml::{without_cdata, without_stray_tags};
 use crate::parsed_edit::HunkLine;
 use crate::refusal::RefusalReason;
+use crate::text_kind::TextKind;
 
 /// The new text of a replacement as it must be in the file, which has the content `body`.
-pub(crate) fn plain_replacement(old: &str, new: &str, body: &str, kind: FileKind<'_>) -> Result<String, RefusalReason> {
+pub(crate) fn plain_replacement(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<String, RefusalReason> {
     let mut new = without_stop_token(new, body).to_owned();
     if let Some(inside) = without_cdata(&new).filter(|_| without_cdata(old).is_none() && !body.contains("<![CDATA[")) {
         new = with_end_of(old, inside.strip_prefix('\n').unwrap_or(inside));
@@ -52,7 +52,7 @@ pub(crate) fn plain_lines(
     new: &str,
     number: usize,
     body: &str,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> Result<String, RefusalReason> {
     let new = normalize_newlines(new);
     let mut new = plain_replacement(old, &new, body, kind)?;
@@ -81,7 +81,7 @@ pub(crate) fn plain_lines(
 pub(crate) fn plain_hunk(
     lines: &[HunkLine],
     body: &str,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> Result<Option<Vec<HunkLine>>, RefusalReason> {
     let old = crate::resolve::hunk::old_text(lines);
     let added: Vec<&str> = lines
@@ -215,7 +215,7 @@ pub(crate) fn without_code_entities(
     old: &str,
     new: &str,
     body: &str,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> Result<Option<String>, RefusalReason> {
     let used: Vec<(&str, &str)> = ENTITIES
         .into_iter()
@@ -238,7 +238,7 @@ pub(crate) fn without_code_entities(
 }
 
 /// Refuses a first line that is the name of the file.
-pub(crate) fn refuse_file_name(old: &str, new: &str, body: &str, kind: FileKind<'_>) -> Result<(), RefusalReason> {
+pub(crate) fn refuse_file_name(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<(), RefusalReason> {
     let Some((first, rest)) = new.split_once('\n') else {
         return Ok(());
     };

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::alternative_readings::{code_without_markdown_escapes, plain_new_text, unfenced, unnumbered_listing};
 use crate::document::{TextDocument, normalize_newlines};
-use crate::file_kind::FileKind;
 use crate::fold::{indent_of, is_blank};
 use crate::format::{detect, parse};
 use crate::notation::{
@@ -15,12 +14,13 @@ use crate::parse::xml::without_unopened_tags;
 use crate::parsed_edit::{EditChange, ParsedEdit};
 use crate::placeholder::find_placeholder;
 use crate::refusal::RefusalReason;
+use crate::text_kind::TextKind;
 
 /// The content to write to `path`, which contains `before`: without a code fence around it, the line numbers of a
 /// listing, escapes, entities or stray closing tags that the file does not have. Refused if it leaves out lines of the
 /// file, is an edit, or is in another notation that cannot be read with certainty.
 pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result<String, RefusalReason> {
-    let kind = FileKind::of(path);
+    let kind = TextKind::of(path);
     let document = TextDocument::parse(before.unwrap_or_default());
     let old = document.body();
     let mut text = normalize_newlines(content);

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::document::{Splice, TextDocument, normalize_newlines};
-use crate::file_kind::FileKind;
 use crate::line_history::SeenVersions;
 use crate::parsed_edit::{EditChange, ParsedEdit, Replacement};
 use crate::plan::path::normalize;
@@ -11,6 +10,7 @@ use crate::plan::working::{HunkSiblings, RefusalDetail, WorkingDocument};
 use crate::plan::{EditReport, FileChange, PlanFiles};
 use crate::refusal::RefusalReason;
 use crate::resolve::MatchMethod;
+use crate::text_kind::TextKind;
 use crate::whole_content::whole_content;
 
 /// A file with its pending changes.
@@ -186,7 +186,7 @@ impl FilePlan {
     }
 
     fn place(&mut self, number: usize, change: &EditChange, siblings: HunkSiblings<'_>) -> Result<(), RefusalDetail> {
-        let kind = FileKind::of(&self.path);
+        let kind = TextKind::of(&self.path);
         let FileState::Text(working) = &mut self.state else {
             let is_gone = matches!(self.state, FileState::Deleted);
             return Err((

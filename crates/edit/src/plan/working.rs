@@ -2,7 +2,6 @@
 
 use crate::anchor::{self, AnchoredEdit};
 use crate::document::{FinalNewline, Splice, TextDocument, normalize_newlines};
-use crate::file_kind::FileKind;
 use crate::fold::{fold, squash, squash_key};
 use crate::line_history::{LineHistory, SeenVersions};
 use crate::line_index::LineIndex;
@@ -15,6 +14,7 @@ use crate::resolve::hunk::{self, HunkOrder, LineNumbers, is_at_its_line, new_tex
 use crate::resolve::placement::{is_misplaced, refuse_repeated};
 use crate::resolve::replace::{self, ReplaceTarget, find_already_applied};
 use crate::resolve::{MatchMethod, ResolvedEdit, nearest};
+use crate::text_kind::TextKind;
 
 /// Why an edit cannot be placed, and the most similar lines.
 pub(crate) type RefusalDetail = (RefusalReason, Option<FileRegion>);
@@ -72,7 +72,7 @@ impl WorkingDocument {
         number: usize,
         change: &EditChange,
         siblings: HunkSiblings<'_>,
-        kind: FileKind<'_>,
+        kind: TextKind<'_>,
     ) -> Result<(ResolvedEdit, bool), RefusalDetail> {
         let is_hunk = matches!(change, EditChange::Hunk(_));
         if let Some((other, _)) = self.placed.iter().find(|(_, other)| !is_hunk && other == change) {
@@ -153,7 +153,7 @@ impl WorkingDocument {
         &self,
         change: &EditChange,
         order: HunkOrder,
-        kind: FileKind<'_>,
+        kind: TextKind<'_>,
     ) -> Option<(Self, ResolvedEdit)> {
         let next = Self::new(TextDocument::parse(&self.render()), SeenVersions::default());
         let haystack = Haystack {
@@ -205,7 +205,7 @@ fn resolve(
     haystack: &Haystack<'_>,
     change: &EditChange,
     order: HunkOrder,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> Result<ResolvedEdit, RefusalReason> {
     let spaced = with_plain_indentation(haystack.document, change);
     match spaced.as_ref().unwrap_or(change) {
@@ -275,7 +275,7 @@ fn check(
     old: &str,
     new: &str,
     found: ResolvedEdit,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> Result<ResolvedEdit, RefusalReason> {
     if found.method == MatchMethod::Elision && old.lines().any(is_omission) {
         return Ok(found);
@@ -292,7 +292,7 @@ fn check(
 fn resolve_replace(
     haystack: &Haystack<'_>,
     replace: &Replacement,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> Result<ResolvedEdit, RefusalReason> {
     let several = replace.readings.len() > 1;
     let mut found: Option<ResolvedEdit> = None;
@@ -349,7 +349,7 @@ fn insert(
     haystack: &Haystack<'_>,
     place: InsertPosition,
     text: &str,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> Result<ResolvedEdit, RefusalReason> {
     let document = haystack.document;
     let count = document.line_count();

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::document::TextDocument;
-use crate::file_kind::FileKind;
 use crate::fold::{indent_of, is_blank, similarity, squash};
 use crate::indent::opens_block;
 use crate::refusal::RefusalReason;
 use crate::resolve::{LineOp, ResolvedEdit, line_ops};
+use crate::text_kind::TextKind;
 
 /// Refuses lines for `range` that repeat the lines of the file next to it.
 pub(crate) fn refuse_repeated(
@@ -155,7 +155,7 @@ pub(crate) fn is_misplaced(
     document: &TextDocument,
     (old, new): (&str, &str),
     found: &ResolvedEdit,
-    kind: FileKind<'_>,
+    kind: TextKind<'_>,
 ) -> bool {
     if kind.is_document() || squash(old) == squash(new) {
         return false;
@@ -256,7 +256,7 @@ impl NewLines<'_> {
     }
 
     /// Whether a new line is indented by tabs and no line of the file is, or by spaces where all lines have tabs.
-    fn has_other_tabs(&self, kind: FileKind<'_>) -> bool {
+    fn has_other_tabs(&self, kind: TextKind<'_>) -> bool {
         let indent = |line: &str| match indent_of(line) {
             indent if indent.starts_with('\t') => Some('\t'),
             indent if indent.len() > 1 && !line.trim_start().starts_with('*') => Some(' '),

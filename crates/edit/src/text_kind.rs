@@ -6,12 +6,12 @@ use crate::placeholder::{OmissionPolicy, omissions_in};
 
 /// A file's name and what follows from it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FileKind<'p> {
+pub(crate) struct TextKind<'p> {
     pub(crate) path: &'p Path,
     pub(crate) omissions: OmissionPolicy,
 }
 
-impl<'p> FileKind<'p> {
+impl<'p> TextKind<'p> {
     pub(crate) fn of(path: &'p Path) -> Self {
         let omissions = omissions_in(path);
         Self { path, omissions }
