@@ -99,27 +99,40 @@ impl Forest {
         }
     }
 
-    /// The scores of files: tree by tree, because the nodes of one tree stay in the processor's cache.
+    /// The scores of files: tree by tree, because the nodes of one tree stay in the processor's cache, and several files
+    /// at a time, because each step of a walk waits for the one before it.
     fn scores(&self, files: &[&FeatureValues]) -> Vec<f32> {
+        const AT_ONCE: usize = 8;
         let mut scores = vec![0.0; files.len()];
+        let (groups, rest) = files.as_chunks::<AT_ONCE>();
         for (root, depth) in &self.roots {
-            for (score, features) in scores.iter_mut().zip(files) {
-                *score += self.value(*root, *depth, features);
+            let (group_scores, rest_scores) = scores.as_chunks_mut::<AT_ONCE>();
+            for (scores, files) in group_scores.iter_mut().zip(groups) {
+                let values = self.values(*root, *depth, files);
+                scores.iter_mut().zip(values).for_each(|(score, value)| *score += value);
+            }
+            for (score, file) in rest_scores.iter_mut().zip(rest) {
+                let [value] = self.values(*root, *depth, &[*file]);
+                *score += value;
             }
         }
         scores
     }
 
-    fn value(&self, root: u16, depth: u16, features: &FeatureValues) -> f32 {
-        let mut at = root;
+    /// The values of a tree for some files.
+    #[inline]
+    fn values<const N: usize>(&self, root: u16, depth: u16, files: &[&FeatureValues; N]) -> [f32; N] {
+        let mut at = [root; N];
         for _ in 0..depth {
-            let Some(node) = self.nodes.get(usize::from(at)) else {
-                return 0.0;
-            };
-            let value = features.get(usize::from(node.feature)).copied().unwrap_or(0.0);
-            at = if value <= node.number { node.left } else { node.right };
+            for (at, features) in at.iter_mut().zip(files) {
+                let Some(node) = self.nodes.get(usize::from(*at)) else {
+                    continue;
+                };
+                let value = features.get(usize::from(node.feature)).copied().unwrap_or(0.0);
+                *at = if value <= node.number { node.left } else { node.right };
+            }
         }
-        self.nodes.get(usize::from(at)).map_or(0.0, |leaf| leaf.number)
+        at.map(|at| self.nodes.get(usize::from(at)).map_or(0.0, |leaf| leaf.number))
     }
 }
 
@@ -174,6 +187,17 @@ mod tests {
         let uses_vectors = |node: &TreeNode| node.left != node.right && IS_SEMANTIC[usize::from(node.feature)];
         assert!(!LEXICAL.nodes.iter().any(uses_vectors));
         assert!(ALL.nodes.iter().any(uses_vectors));
+    }
+
+    #[test]
+    fn files_have_the_same_scores_alone_and_together() {
+        let files: Vec<FeatureValues> = (0..21_usize)
+            .map(|file| std::array::from_fn(|nth| ((file * 31 + nth * 17) % 23) as f32 / 7.0))
+            .collect();
+        let all: Vec<&FeatureValues> = files.iter().collect();
+        let alone: Vec<f32> = all.iter().flat_map(|file| ALL.scores(&[file])).collect();
+        assert_eq!(ALL.scores(&all), alone);
+        assert!(alone.iter().any(|score| *score != alone[0]));
     }
 
     #[test]
