@@ -225,6 +225,29 @@ impl SearchIndex {
         })
     }
 
+    /// The segment of a chunk.
+    pub(crate) fn part_of_chunk(&self, chunk: usize) -> (usize, &IndexPart) {
+        let nth = self.parts.partition_point(|part| part.first_chunk <= chunk);
+        let nth = nth.saturating_sub(1);
+        (nth, &self.parts[nth])
+    }
+
+    /// The segment of a file and its position there.
+    pub(crate) fn part_of_file(&self, file: usize) -> (usize, usize) {
+        let nth = self.parts.partition_point(|part| part.first_file <= file);
+        let nth = nth.saturating_sub(1);
+        (nth, file - self.parts[nth].first_file)
+    }
+
+    /// Orders chunks in the same way in an updated and in a new index.
+    pub(crate) fn chunk_key(&self, chunk: usize) -> u64 {
+        let (_, part) = self.part_of_chunk(chunk);
+        let local = chunk - part.first_chunk;
+        let file = part.segment.file(part.segment.chunk(local).file as usize);
+        let nth = (local as u64).wrapping_sub(u64::from(file.first_chunk));
+        file.path_hash.wrapping_add(nth)
+    }
+
     pub(crate) fn stamp_of(&self, file: &FileRecord) -> IndexStamp {
         let newer = self
             .touched
@@ -244,5 +267,47 @@ fn stamp(file: &FileRecord) -> IndexStamp {
         modified: file.modified,
         size: file.size,
         content: file.content,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{QueryScope, RankingSignals, SearchQuery, SegmentBuilder};
+
+    /// The paths that a query finds in an index of these segments of files with the same content.
+    fn found(segments: &[Vec<usize>]) -> Vec<String> {
+        let stamp = IndexStamp {
+            modified: 1,
+            size: 1,
+            content: 1,
+        };
+        let segments = segments.iter().map(|files| {
+            let mut builder = SegmentBuilder::default();
+            for file in files {
+                let text = "fn close_idle() {\n    pool.close();\n}\n";
+                builder.add(&format!("src/part_{file}/pool.rs"), stamp, text);
+            }
+            Segment::open(std::sync::Arc::new(builder.finish())).expect("a segment")
+        });
+        let query = SearchQuery {
+            text: "close idle",
+            scope: QueryScope::default(),
+            limit: 10,
+            signals: RankingSignals::All,
+        };
+        let hits = SearchIndex::new(segments.collect()).search(&query);
+        hits.files.into_iter().map(|file| file.path).collect()
+    }
+
+    #[test]
+    fn an_updated_index_selects_the_same_of_equal_files_as_a_new_one() {
+        let all: Vec<usize> = (0..300).collect();
+        let (old, new): (Vec<usize>, Vec<usize>) = all.iter().partition(|file| **file % 3 > 0);
+        let expected = found(std::slice::from_ref(&all));
+        assert_eq!(expected.len(), 10);
+        assert_eq!(found(&[all.iter().rev().copied().collect()]), expected);
+        assert_eq!(found(&[old, new.clone()]), expected);
+        assert_eq!(found(&[all, new]), expected);
     }
 }

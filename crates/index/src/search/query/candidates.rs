@@ -1,19 +1,27 @@
 //! Selects the best of many.
 
-/// The positions of the `count` highest scores above 0, best first; ties by position.
-pub(crate) fn top(scores: impl Iterator<Item = (usize, f32)>, count: usize) -> Vec<(usize, f32)> {
-    let order = |a: &(usize, f32), b: &(usize, f32)| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));
+/// The positions of the `count` highest scores above 0, best first; of equal scores the one with the lower `key`, which
+/// must not depend on the position.
+pub(crate) fn top(
+    scores: impl Iterator<Item = (usize, f32)>,
+    count: usize,
+    key: impl Fn(usize) -> u64,
+) -> Vec<(usize, f32)> {
+    let order = |a: &(usize, f32), b: &(usize, f32)| {
+        let by_score = b.1.total_cmp(&a.1);
+        by_score.then_with(|| key(a.0).cmp(&key(b.0)))
+    };
     let mut best: Vec<(usize, f32)> = Vec::with_capacity(4 * count);
-    let mut least = 0.0;
+    let mut last: Option<(usize, f32)> = None;
     for (position, score) in scores {
-        // An equal score at a later position is not better.
-        if score <= least {
+        let is_worse = |last: &(usize, f32)| score < last.1 || score == last.1 && key(position) >= key(last.0);
+        if score <= 0.0 || last.as_ref().is_some_and(is_worse) {
             continue;
         }
         best.push((position, score));
         if best.len() >= 4 * count && count > 0 {
-            let (_, last, _) = best.select_nth_unstable_by(count - 1, order);
-            least = last.1;
+            let (_, least, _) = best.select_nth_unstable_by(count - 1, order);
+            last = Some(*least);
             best.truncate(count);
         }
     }
@@ -78,7 +86,15 @@ mod tests {
             .collect();
         expected.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         for count in [0, 1, 7, 200, 2_000] {
-            let found = top(scores.iter().copied().enumerate(), count);
+            let found = top(scores.iter().copied().enumerate(), count, |nth| nth as u64);
+            assert_eq!(found, expected[..expected.len().min(count)], "{count}");
+            // The same scores at other positions.
+            let reversed = scores.iter().copied().rev().enumerate();
+            let found = top(reversed, count, |nth| (scores.len() - 1 - nth) as u64);
+            let found: Vec<(usize, f32)> = found
+                .into_iter()
+                .map(|(nth, score)| (scores.len() - 1 - nth, score))
+                .collect();
             assert_eq!(found, expected[..expected.len().min(count)], "{count}");
         }
     }

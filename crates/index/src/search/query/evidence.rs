@@ -78,7 +78,9 @@ impl<'i> Evidence<'i> {
         };
         let allowed = evidence.allowed(scope);
         evidence.count_words(&allowed);
-        evidence.bm25_order = top(evidence.bm25.iter().copied().enumerate(), TOP_CHUNKS);
+        evidence.bm25_order = top(evidence.bm25.iter().copied().enumerate(), TOP_CHUNKS, |chunk| {
+            index.chunk_key(chunk)
+        });
         evidence.bm25_ranks = ChunkRanks::of(&evidence.bm25_order);
         evidence.similarity_order = evidence.most_similar(&allowed);
         evidence.similarity_ranks = ChunkRanks::of(&evidence.similarity_order);
@@ -222,16 +224,7 @@ impl<'i> Evidence<'i> {
             let part = parts.peek()?;
             Some((chunk, self.similarity_of(part, chunk - part.first_chunk)))
         });
-        top(similarities, TOP_CHUNKS)
-    }
-
-    fn part_of_chunk(&self, chunk: usize) -> (usize, &IndexPart) {
-        let nth = self
-            .index
-            .parts
-            .partition_point(|part| part.first_chunk <= chunk)
-            .saturating_sub(1);
-        (nth, &self.index.parts[nth])
+        top(similarities, TOP_CHUNKS, |chunk| self.index.chunk_key(chunk))
     }
 
     /// The most promising files, as segment and file.
@@ -241,7 +234,7 @@ impl<'i> Evidence<'i> {
             let mut rank = 0;
             let mut last = HashMap::new();
             for (chunk, _) in order {
-                let (nth, part) = self.part_of_chunk(*chunk);
+                let (nth, part) = self.index.part_of_chunk(*chunk);
                 let file = (nth, part.segment.chunk(chunk - part.first_chunk).file as usize);
                 last.entry(file).or_insert_with(|| {
                     rank += 1;
@@ -249,18 +242,17 @@ impl<'i> Evidence<'i> {
                 });
             }
         }
-        let files = top(self.file_bm25.iter().copied().enumerate(), most);
+        let files = top(self.file_bm25.iter().copied().enumerate(), most, |file| {
+            let (nth, file) = self.index.part_of_file(file);
+            self.index.parts[nth].segment.file(file).path_hash
+        });
         for (rank, (file, _)) in files.into_iter().enumerate() {
-            let nth = self
-                .index
-                .parts
-                .partition_point(|part| part.first_file <= file)
-                .saturating_sub(1);
-            let file = (nth, file - self.index.parts[nth].first_file);
+            let file = self.index.part_of_file(file);
             *scores.entry(file).or_default() += reciprocal(rank as u32 + 1);
         }
         let mut files: Vec<((usize, usize), f32)> = scores.into_iter().collect();
-        files.sort_by(|(one, a), (other, b)| b.total_cmp(a).then_with(|| one.cmp(other)));
+        let key = |(nth, file): (usize, usize)| self.index.parts[nth].segment.file(file).path_hash;
+        files.sort_by(|(one, a), (other, b)| b.total_cmp(a).then_with(|| key(*one).cmp(&key(*other))));
         files.truncate(most);
         files.into_iter().map(|(file, _)| file).collect()
     }
