@@ -25,8 +25,8 @@ pub use word::ShellWord;
 
 pub(crate) use hazardous_options::{hazardous_option, running_option};
 pub(crate) use programs::{
-    GLOBAL_VALUES, basename, carries_no_command, dashed_subcommand, harmless_variable, is_interpreter, is_shell,
-    is_standard, redirects_programs,
+    GLOBAL_VALUES, basename, carries_no_command, dashed_subcommand, harmless_variable, is_git_subcommand,
+    is_interpreter, is_shell, is_standard, join, redirects_programs, shows_no_content,
 };
 pub(crate) use targets::{DisclosedPath, cd_target};
 pub(crate) use word::WordPiece;
@@ -89,6 +89,16 @@ pub enum WorkingDir {
     At(String),
     /// Unknown before the line runs.
     Unknown,
+}
+
+impl WorkingDir {
+    /// The directory, unless it is unknown.
+    pub(crate) fn known(&self) -> Option<&str> {
+        match self {
+            WorkingDir::At(folder) => Some(folder),
+            WorkingDir::Unknown => None,
+        }
+    }
 }
 
 /// Why a line cannot be judged from its text.

@@ -7,8 +7,9 @@
 use super::rule::{Match, MatchMode, glob};
 use crate::Error;
 use crate::shell::{
-    GLOBAL_VALUES, ShellWord, SimpleCommand, basename, carries_no_command, dashed_subcommand, harmless_variable,
-    hazardous_option, is_interpreter, is_standard, redirects_programs, running_option,
+    GLOBAL_VALUES, ShellWord, SimpleCommand, WorkingDir, basename, carries_no_command, dashed_subcommand,
+    harmless_variable, hazardous_option, is_git_subcommand, is_interpreter, is_standard, join, redirects_programs,
+    running_option, shows_no_content,
 };
 use globset::GlobMatcher;
 
@@ -61,8 +62,32 @@ const GROUP_WORDS: &[(&str, &[&str])] = &[("docker", &["container", "image"]), (
 /// Programs that accept the beginning of a subcommand.
 const SHORTENS_SUBCOMMANDS: &[&str] = &["npm"];
 
-/// Programs that create another name for a program.
-const COPIES_FILES: &[&str] = &["cp", "install", "link", "ln", "mv"];
+/// Programs that show or compare a program without copying it.
+const EXAMINES_PROGRAMS: &[&str] = &[
+    "b2sum",
+    "cmp",
+    "diff",
+    "dpkg",
+    "du",
+    "file",
+    "ldd",
+    "md5sum",
+    "nm",
+    "objdump",
+    "readelf",
+    "readlink",
+    "rpm",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "strings",
+    "type",
+    "wc",
+    "whereis",
+];
+
+/// Git's subcommands that push, besides `push`, with the word after them.
+const PUSHING_SUBCOMMANDS: &[(&str, &str)] = &[("lfs", "push"), ("p4", "submit"), ("svn", "dcommit")];
 
 /// Equivalent options of a program.
 const EQUIVALENT_OPTIONS: &[(&str, &str, &str)] = &[
@@ -213,7 +238,10 @@ fn wide(tokens: &[PatternToken], simple: &SimpleCommand) -> Match {
     if runs_more || runs_unknown_script(simple, &name) || copies_program(tokens, simple, &name) {
         return Match::Maybe;
     }
-    if carries_no_command(&name) {
+    if may_be_git_alias(tokens, simple, &name) {
+        return whole.max(Match::Maybe);
+    }
+    if carries_no_command(&name) || only_searches(simple, &name) {
         return whole;
     }
     // Any other program may run its arguments.
@@ -234,13 +262,48 @@ fn runs_unknown_script(simple: &SimpleCommand, name: &str) -> bool {
     is_interpreter(name) && script.is_some_and(|script| script.plain().is_none())
 }
 
-/// Whether a command copies or links the program of a pattern, as in `ln -s /usr/bin/git g`.
+/// Whether a command may copy or link the program of a pattern, as in `ln -s /usr/bin/git g` and `cd /bin; cp git g`.
 fn copies_program(tokens: &[PatternToken], simple: &SimpleCommand, name: &str) -> bool {
+    if shows_no_content(name) || EXAMINES_PROGRAMS.contains(&name) {
+        return false;
+    }
     let program = tokens.iter().find(|token| !token.spells_assignment());
-    let is_program = |text: String| {
-        text.starts_with('/') && is_standard(&text) && program.is_some_and(|token| token.matches(basename(&text)))
+    let is_program = |path: &str| {
+        path.starts_with('/') && is_standard(path) && program.is_some_and(|token| token.matches(basename(path)))
     };
-    COPIES_FILES.contains(&name) && simple.words.iter().skip(1).filter_map(ShellWord::plain).any(is_program)
+    let folders = || simple.folders.iter().filter_map(WorkingDir::known);
+    let words = simple.words.iter().skip(1).filter_map(ShellWord::plain);
+    // `dd if=/bin/rm`
+    words.into_iter().any(|text| {
+        let path = text.split_once('=').map_or(text.as_str(), |(_, path)| path);
+        is_program(path) || folders().any(|folder| is_program(&join(folder, path)))
+    })
+}
+
+/// Whether a subcommand of git is none of its own, so that an alias may stand for that of a pattern.
+fn may_be_git_alias(tokens: &[PatternToken], simple: &SimpleCommand, name: &str) -> bool {
+    let mut tokens = tokens.iter().filter(|token| !token.spells_assignment());
+    let is_about_git = tokens.next().is_some_and(|token| token.matches("git")) && tokens.next().is_some();
+    let words = || {
+        without_globals("git", &simple.words[1..])
+            .into_iter()
+            .map(|word| word.plain())
+    };
+    let subcommand = words().find(|text| text.as_ref().is_none_or(|text| !text.starts_with('-')));
+    let is_own = subcommand.is_none_or(|text| text.is_none_or(|text| is_git_subcommand(&text)));
+    name == "git" && is_about_git && !is_own
+}
+
+/// Whether a command is a search without a command that it runs, or asks for the path of a program.
+fn only_searches(simple: &SimpleCommand, name: &str) -> bool {
+    let words: Option<Vec<String>> = simple.words.iter().skip(1).map(ShellWord::plain).collect();
+    match (name, words) {
+        ("find" | "gfind", Some(words)) => !words
+            .iter()
+            .any(|word| word.starts_with("-exec") || word.starts_with("-ok")),
+        ("command", Some(words)) => words.first().is_some_and(|word| matches!(word.as_str(), "-v" | "-V")),
+        _ => false,
+    }
 }
 
 /// The words of `git-push origin` as `git push origin`.
@@ -259,7 +322,16 @@ fn pushing_words(words: &[ShellWord]) -> Option<Vec<ShellWord>> {
             .and_then(Option::as_deref)
             .is_some_and(|text| names.contains(&text))
     };
-    let pushes = |at: &usize| is(*at, &["send-pack", "http-push"]) || (is(*at, &["subtree"]) && is(at + 1, &["push"]));
+    let is_pair = |at: usize| {
+        PUSHING_SUBCOMMANDS
+            .iter()
+            .any(|(first, second)| is(at, &[first]) && is(at + 1, &[second]))
+    };
+    let pushes = |at: &usize| {
+        is(*at, &["send-pack", "http-push"])
+            || is_pair(*at)
+            || (is(*at, &["subtree"]) && (at + 1..words.len()).any(|later| is(later, &["push"])))
+    };
     let at = (1..words.len()).find(pushes)?;
     let program = words.first().and_then(ShellWord::plain)?;
     if basename(&program) != "git" {

@@ -41,6 +41,10 @@ pub(super) struct Evaluation {
     unknown: BTreeSet<String>,
     /// Variables with a value that may be the name of another variable.
     named: BTreeSet<String>,
+    /// Arrays.
+    arrays: BTreeSet<String>,
+    /// Variables that a builtin sets to an unknown value, which is run as code if the variable is an array.
+    declared: BTreeSet<String>,
     /// Whether arithmetic contains text that is only known at run time.
     is_unknown: bool,
 }
@@ -54,6 +58,8 @@ pub(super) struct BuiltinEffects {
     pub(super) arithmetic: Vec<String>,
     /// Variables that it sets.
     pub(super) variables: Vec<(String, ShellWord)>,
+    /// Variables that it sets to an unknown value that may be a list of elements.
+    pub(super) declared: Vec<String>,
     /// Whether it runs something that is not visible.
     pub(super) is_hidden: bool,
 }
@@ -66,6 +72,17 @@ impl Evaluation {
             || uses(&self.unknown)
             || (uses(&self.named) && !self.unknown.is_empty())
             || self.calculated.iter().any(is_set_by_shell)
+            || self.arrays.intersection(&self.declared).next().is_some()
+    }
+
+    /// Records an array: `declare "x=$y"` evaluates the elements in a value such as `($(id))`.
+    pub(super) fn set_array(&mut self, name: &str) {
+        self.arrays.insert(name.trim_end_matches('+').to_owned());
+    }
+
+    /// Records a variable that a builtin sets to an unknown value.
+    pub(super) fn declare(&mut self, name: String) {
+        self.declared.insert(name);
     }
 
     /// Records a variable and its value.
@@ -144,7 +161,12 @@ impl Evaluation {
         const NUMERIC: [&str; 7] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"];
         let is_numeric = text.split_whitespace().any(|word| NUMERIC.contains(&word));
         match text.starts_with("[[") {
-            true if is_numeric => self.calculate_references(text, Quoting::Any),
+            true if is_numeric => {
+                self.calculate_references(text, Quoting::Any);
+                // Operands are names of variables, too: `[[ 1 -lt x ]]`.
+                let names = text.split(|c: char| !is_name_char(c)).filter(|name| is_name(name));
+                self.calculated.extend(names.map(str::to_owned));
+            }
             true => {}
             // Unquoted variables may become several words, and with them operators.
             false if text.split_whitespace().any(|word| word == "-v") => self.calculate_references(text, Quoting::Any),
@@ -260,11 +282,19 @@ pub(super) fn builtin_effects(simple: &SimpleCommand, name: &str) -> BuiltinEffe
                             _ => ShellWord::unknown(),
                         };
                         if has_option('i') {
+                            // Later values are arithmetic too.
+                            effects.arithmetic.push(variable.to_owned());
                             effects.arithmetic.push(value.plain().unwrap_or_else(|| "$(…)".into()));
+                        }
+                        let is_list = text.is_some() && start.contains("=(");
+                        if value_kind(&value) == ValueKind::Unknown && !is_list && name != "export" {
+                            effects.is_hidden |= has_option('a') || has_option('A');
+                            effects.declared.push(variable.trim_end_matches('+').to_owned());
                         }
                         effects.variables.push((variable.to_owned(), value));
                     }
                     _ if text.is_none() => effects.is_hidden = true,
+                    _ if has_option('i') && !start.starts_with(['-', '+']) => effects.arithmetic.push(start),
                     _ => {}
                 }
             }

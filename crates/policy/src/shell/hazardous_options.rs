@@ -33,7 +33,7 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("tcpdump", &["-z"]),
     ("zip", &["-TT", "--unzip-command"]),
     ("wget", &["--use-askpass", "-e", "--execute", "--config"]),
-    ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("rsync", &["-e", "--rsh", "--rsync-path", "-M", "--remote-option", "--daemon", "--config"]),
     ("scp", &["-S", "-o", "-F"]),
     ("sftp", &["-S", "-o", "-F", "-D"]),
     ("ssh", &["-o", "-F", "-I"]),
@@ -68,7 +68,7 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("mawk", &["-f", "--file", "-W"]),
     ("sed", &["-f", "--file"]),
     ("openssl", &["-engine", "-provider-path", "-provider", "-pre", "-post"]),
-    ("less", &["-k", "--lesskey-file", "--lesskey-src", "--lesskey-content"]),
+    ("less", &["--cmd", "-k", "--lesskey-file", "--lesskey-src", "--lesskey-content"]),
     ("gh", &["--editor", "--browser"]),
 ];
 
@@ -87,6 +87,9 @@ const TAR: &[&str] = &[
     "--rmt-command",
     "--rsh-command",
     "-F",
+    // A list of files may contain options.
+    "-T",
+    "--files-from",
     "--info-script",
     "--new-volume-script",
 ];
@@ -121,10 +124,13 @@ const WRITING_OPTIONS: &[(&str, &[&str])] = &[
     ("date", &["-s", "--set"]),
     ("tree", &["-o"]),
     ("curl", &["-o", "-O", "--output", "--remote-name", "-T", "--upload-file", "-K", "--config", "-D",
-        "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--output-dir"]),
+        "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--output-dir", "--libcurl",
+        "--etag-save", "--hsts", "--alt-svc", "--engine", "--remote-name-all", "--ssl-sessions", "--unix-socket", "--abstract-unix-socket"]),
     ("wget", &["-O", "--output-document", "-o", "--output-file", "-a", "--append-output", "--post-file",
         "-P", "--directory-prefix"]),
     ("ssh", &["-E"]),
+    ("npm", &["-C", "--prefix"]),
+    ("rsync", &["--log-file", "--write-batch", "--only-write-batch", "--backup-dir", "--partial-dir", "--temp-dir"]),
     ("go", &["-o"]),
     ("yq", &["-i", "--inplace", "--in-place"]),
     ("jq", &["-i"]),
@@ -143,6 +149,7 @@ const WRITING_OPTIONS: &[(&str, &[&str])] = &[
 
 /// Subcommands that run a program that they are given, or load one.
 const RUNNING_SUBCOMMANDS: &[(&str, &[&str])] = &[
+    ("cargo", &["make", "watch", "with"]),
     ("ip", &["netns"]),
     ("npm", &["exec", "x", "explore", "edit"]),
     ("openssl", &["engine"]),
@@ -197,6 +204,13 @@ const GIT_RUNNERS: &[&str] = &[
     "web--browse",
 ];
 
+/// Git subcommands with only paths after `--`.
+#[rustfmt::skip]
+const GIT_TAKES_PATHS: &[&str] = &[
+    "add", "blame", "checkout", "commit", "diff", "grep", "log", "ls-files", "mv", "reset", "restore", "rm", "show",
+    "stash", "status",
+];
+
 /// Settings that do not run anything, by prefix in lower case.
 #[rustfmt::skip]
 const HARMLESS_GIT_SETTINGS: &[&str] = &[
@@ -225,7 +239,7 @@ pub(crate) fn running_option(simple: &SimpleCommand) -> Option<String> {
         _ if READS_OPTION_FILES.contains(&name.as_str()) => {
             words_after_program(simple).find(|text| text.starts_with('@'))
         }
-        "tar" | "gtar" => bundled_tar_option(simple),
+        "tar" | "gtar" => bundled_tar_option(simple).or_else(|| remote_archive(simple)),
         "make" | "gmake" => make(simple),
         "socat" => operand_with(simple, &["EXEC:", "SYSTEM:", "SHELL:"]),
         "dc" | "ed" => operand_with(simple, &["!"]),
@@ -283,6 +297,7 @@ pub(crate) fn hazardous_option(simple: &SimpleCommand) -> Option<String> {
     let writing = || match name.as_str() {
         "git" => git(simple, GitScope::Any),
         "sed" => edited_in_place(simple),
+        "curl" => curl_format(simple).or_else(|| option_in(simple, options_of(WRITING_OPTIONS, &name), 1)),
         _ => option_in(simple, options_of(WRITING_OPTIONS, &name), 1),
     };
     running_option(simple).or_else(writing)
@@ -353,8 +368,17 @@ fn git(simple: &SimpleCommand, scope: GitScope) -> Option<String> {
     let texts: Vec<_> = simple.words.iter().map(ShellWord::plain).collect();
     let mut subcommand: Option<String> = None;
     let mut skip = false;
+    let mut is_after_options = false;
     for (at, text) in texts.iter().enumerate().skip(1) {
+        is_after_options |= subcommand.is_some() && texts[at - 1].as_deref() == Some("--");
         let Some(text) = text else {
+            if is_after_options
+                && subcommand
+                    .as_deref()
+                    .is_some_and(|name| GIT_TAKES_PATHS.contains(&name))
+            {
+                continue;
+            }
             // The word after `-m` is a message.
             let message =
                 matches!(texts[at - 1].as_deref(), Some("-m" | "-am" | "--message")) && simple.words[at].is_single();
@@ -403,7 +427,14 @@ fn git(simple: &SimpleCommand, scope: GitScope) -> Option<String> {
     let operands = operands(simple, &["-C", "-c"]);
     let second = operands.get(1).and_then(ShellWord::plain);
     match (subcommand.as_deref(), second.as_deref()) {
-        (Some("config"), _) if operands.len() > 2 => Some("config".into()),
+        (Some("config"), _) if operands.len() > 2 => {
+            let mut names = operands.iter().skip(1).filter_map(ShellWord::plain);
+            let is_safe = scope == GitScope::Running
+                && names
+                    .find(|name| name.contains('.'))
+                    .is_some_and(|name| is_harmless(&name));
+            (!is_safe).then(|| "config".into())
+        }
         (Some("bisect"), Some("run")) => Some("run".into()),
         (Some("submodule"), Some("foreach")) => Some("foreach".into()),
         (Some("hook"), Some("run")) => Some("run".into()),
@@ -440,9 +471,27 @@ fn edited_in_place(simple: &SimpleCommand) -> Option<String> {
         .find(|text| text.starts_with('-') && text.contains('i'))
 }
 
+/// A file that `curl` writes from, or reads, its output format.
+fn curl_format(simple: &SimpleCommand) -> Option<String> {
+    let formats = option_values(simple, &["-w", "--write-out"])
+        .into_iter()
+        .filter_map(|word| word.plain());
+    let mut files = formats.filter(|format| format.starts_with('@'));
+    files.next().or_else(|| operand_with(simple, &["%OUTPUT{"]))
+}
+
 fn awk(simple: &SimpleCommand) -> Option<String> {
+    let is_acting = |text: &String| {
+        let bundle = text.strip_prefix('-').unwrap_or_default();
+        !bundle.starts_with(['-', 'F', 'v', 'e']) && bundle.contains(['D', 'd', 'o', 'p'])
+            || ["--de", "--du", "--pr"].iter().any(|long| text.starts_with(long))
+    };
+    if let Some(option) = words_after_program(simple).find(is_acting) {
+        return Some(option);
+    }
     let has_scripts_in_options = words_after_program(simple).any(|text| text.starts_with("-e"));
     let scripts = if has_scripts_in_options { usize::MAX } else { 1 };
+    let mut before = String::new();
     for script in operands(simple, &["-F", "-v", "--field-separator", "--assign"])
         .into_iter()
         .take(scripts)
@@ -450,20 +499,59 @@ fn awk(simple: &SimpleCommand) -> Option<String> {
         let Some(text) = script.plain() else {
             return Some(script.to_string());
         };
-        if ["system", "getline", "|", ">", "@load", "@include"]
-            .iter()
-            .any(|act| text.contains(act))
-        {
+        before.push_str(&text);
+        if acts_in_awk(&before) {
             return Some(text);
         }
     }
     None
 }
 
+/// Whether a script of `awk` runs a program, loads code or accesses other files.
+fn acts_in_awk(script: &str) -> bool {
+    let script = script.replace("||", "").replace(">=", "");
+    // Before the first `print`, `>` only compares.
+    let writes = script.find("print").is_some_and(|print| script[print..].contains('>'));
+    // `@f(…)` calls the function that a variable names.
+    let calls = script.split('@').skip(1).any(|rest| {
+        let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
+        end > 0 && (rest[end..].starts_with('(') || ["include", "load"].contains(&&rest[..end]))
+    });
+    writes || calls || ["system", "getline", "|"].iter().any(|act| script.contains(act))
+}
+
+/// The archive `host:file`, which `tar` accesses through a remote shell.
+fn remote_archive(simple: &SimpleCommand) -> Option<String> {
+    let texts: Vec<String> = simple
+        .words
+        .iter()
+        .map(|word| word.plain().unwrap_or_default())
+        .collect();
+    let is_remote = |path: &str| path.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
+    let names_archive = |(at, text): (usize, &String)| {
+        let is_bundle = text.starts_with('-') || at == 1;
+        is_bundle && !text.starts_with("--") && text.contains('f')
+    };
+    let mut found = texts
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter_map(|(at, text)| match text.strip_prefix("--file") {
+            Some(value) => value.strip_prefix('=').or(texts.get(at + 1).map(String::as_str)),
+            None if names_archive((at, text)) && text.ends_with('f') => texts.get(at + 1).map(String::as_str),
+            None if names_archive((at, text)) => Some(text.as_str()),
+            None => None,
+        });
+    found.find(|path| is_remote(path)).map(str::to_owned)
+}
+
 /// `tar cfI x program`: the first word is a bundle of options without a dash.
 fn bundled_tar_option(simple: &SimpleCommand) -> Option<String> {
     let bundle = simple.words.get(1).and_then(ShellWord::plain)?;
-    (!bundle.starts_with('-') && bundle.contains(['I', 'F'])).then_some(bundle)
+    (!bundle.starts_with('-') && bundle.contains(['I', 'F', 'T'])).then_some(bundle)
 }
 
 /// A variable of `make` that selects the shell or contains an expansion, which `make` evaluates.

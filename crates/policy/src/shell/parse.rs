@@ -373,6 +373,7 @@ impl ScriptWalker {
         match value.kind() {
             "arithmetic_expansion" => self.evaluation.set_number(name),
             "array" => {
+                self.evaluation.set_array(name);
                 for element in children(value).into_iter().filter(Node::is_named) {
                     let text = source(element, src);
                     // The index is arithmetic, even in quotes.
@@ -447,6 +448,14 @@ impl ScriptWalker {
             self.unclear(UnclearReason::Unparsed);
             simple.words.remove(0);
         }
+        // A line break within the name of an assignment.
+        while simple.words.len() > 1
+            && let Some(assigned) = wrappers::assignment(&simple.words[0])
+        {
+            self.unclear(UnclearReason::Unparsed);
+            simple.env.push(assigned);
+            simple.words.remove(0);
+        }
         if simple.words.is_empty() {
             return;
         }
@@ -511,6 +520,9 @@ impl ScriptWalker {
             self.variable(&variable);
             self.evaluation.set(&variable, &value);
         }
+        for variable in effects.declared {
+            self.evaluation.declare(variable);
+        }
         if effects.is_hidden {
             self.unclear(UnclearReason::Wrapper(name.to_owned()));
         }
@@ -546,6 +558,10 @@ impl ScriptWalker {
 
     fn redirect(&mut self, node: Node<'_>, src: &str, depth: usize) {
         let before = src.get(..node.start_byte()).unwrap_or_default();
+        // The index in `{a[i]}> f` is arithmetic.
+        if before.ends_with('}') && before.replace("\\\n", "").ends_with("]}") {
+            self.unclear(UnclearReason::Unparsed);
+        }
         if let Some(descriptor) = node.child_by_field_name("descriptor") {
             let number = source(descriptor, src).bytes().all(|byte| byte.is_ascii_digit());
             if !number || !may_be_descriptor(before) {
@@ -561,10 +577,24 @@ impl ScriptWalker {
         if to.first().is_some_and(|to| to.kind() != "process_substitution") {
             let words = self.joined(to, src).expand_braces();
             for word in words {
+                self.read_by_shell(operator, &word);
                 self.redirected_to(operator, word);
             }
         }
         self.children(node, src, depth);
+    }
+
+    /// `< /bin/rm` copies a program as `cat /bin/rm` does, for rules that deny it.
+    fn read_by_shell(&mut self, operator: &str, path: &ShellWord) {
+        let is_program = |text: &String| text.starts_with('/') && programs::is_standard(text);
+        if operator == "<" && path.plain().as_ref().is_some_and(is_program) {
+            self.script.wrappers.push(SimpleCommand {
+                env: Vec::new(),
+                words: vec![ShellWord::text("cat"), path.clone()],
+                open_ended: false,
+                folders: self.folders.clone(),
+            });
+        }
     }
 
     fn redirected_to(&mut self, operator: &str, path: ShellWord) {
@@ -623,42 +653,6 @@ impl ScriptWalker {
                 "heredoc_body" if quoted => {}
                 _ => self.node(child, src, depth + 1),
             }
-        }
-    }
-
-    fn expansion(&mut self, node: Node<'_>, src: &str) {
-        let text = source(node, src);
-        let inside = text.trim_start_matches("${").trim_end_matches('}');
-        let indirect = inside.starts_with('!');
-        let transforms = inside.contains('@')
-            && inside
-                .rsplit('@')
-                .next()
-                .is_some_and(|operator| operator.len() == 1 && operator.chars().all(char::is_alphabetic));
-        let escapes = [
-            "\\0", "\\1", "\\2", "\\3", "\\4", "\\5", "\\6", "\\7", "\\x", "\\u", "\\U",
-        ];
-        let name_end = inside
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .unwrap_or(inside.len());
-        let (name, operator) = inside.split_at(name_end);
-        // `${x:1}` is arithmetic, `${x:=1}` and `${x=1}` assign.
-        match operator.strip_prefix(':') {
-            Some(offset) if !offset.starts_with(['-', '=', '+', '?']) => self.calculate(offset),
-            rest => {
-                if rest.unwrap_or(operator).starts_with('=') {
-                    self.variable(name);
-                    self.evaluation.set(name, &ShellWord::unknown());
-                }
-            }
-        }
-        // Within double quotes and here-documents, single quotes in `${…}` do not quote. The grammar treats process
-        // substitutions in patterns as text, the shell runs them, even within double quotes.
-        let overlooked = (inside.contains('\'') && (inside.contains("$(") || inside.contains('`')))
-            || inside.contains("<(")
-            || inside.contains(">(");
-        if indirect || transforms || overlooked || escapes.iter().any(|escape| inside.contains(escape)) {
-            self.unclear(UnclearReason::Expansion(short(text)));
         }
     }
 

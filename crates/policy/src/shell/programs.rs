@@ -42,7 +42,29 @@ pub(crate) const EDITORS: &[&str] = &[
 #[rustfmt::skip]
 const INTERPRETERS: &[&str] = &[
     "python", "python2", "python3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "tclsh", "Rscript",
-    "osascript", "ghci", "irb", "pypy3", "guile", "julia", "dc",
+    "osascript", "ghci", "irb", "pypy3", "guile", "julia", "dc", "R", "bpython", "clojure", "erl", "expect", "gnuplot",
+    "groovysh", "iex", "ipython", "ipython3", "jshell", "lftp", "lldb", "maxima", "ocaml", "octave", "racket", "sbcl",
+    "scala", "swift", "utop",
+];
+
+/// Git's own subcommands. Others are aliases, programs, or misspellings that git may correct.
+#[rustfmt::skip]
+const GIT_SUBCOMMANDS: &[&str] = &[
+    "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bugreport", "bundle", "cat-file",
+    "check-attr", "check-ignore", "check-mailmap", "check-ref-format", "checkout", "checkout-index", "cherry",
+    "cherry-pick", "citool", "clean", "clone", "column", "commit", "commit-graph", "commit-tree", "config",
+    "count-objects", "credential", "describe", "diagnose", "diff", "diff-files", "diff-index", "diff-tree", "difftool",
+    "fast-export", "fast-import", "fetch", "fetch-pack", "fmt-merge-msg", "for-each-ref", "for-each-repo",
+    "format-patch", "fsck", "gc", "get-tar-commit-id", "grep", "gui", "hash-object", "help", "hook", "index-pack",
+    "init", "init-db", "interpret-trailers", "lfs", "log", "ls-files", "ls-remote", "ls-tree", "mailinfo", "mailsplit",
+    "maintenance", "merge", "merge-base", "merge-file", "merge-index", "merge-tree", "mergetool", "mktag", "mktree",
+    "multi-pack-index", "mv", "name-rev", "notes", "pack-objects", "pack-refs", "patch-id", "prune", "prune-packed",
+    "pull", "push", "range-diff", "read-tree", "rebase", "reflog", "refs", "remote", "repack", "replace", "replay",
+    "request-pull", "rerere", "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "send-email", "send-pack",
+    "shortlog", "show", "show-branch", "show-index", "show-ref", "sparse-checkout", "stage", "stash", "status",
+    "stripspace", "submodule", "subtree", "switch", "symbolic-ref", "tag", "unpack-file", "unpack-objects",
+    "update-index", "update-ref", "update-server-info", "var", "verify-commit", "verify-pack", "verify-tag", "version",
+    "whatchanged", "worktree", "write-tree",
 ];
 
 /// Variables that only change the appearance of output.
@@ -94,7 +116,7 @@ const CARRIES_NO_COMMAND: &[&str] = &[
     "alias", "apt", "apt-get", "base64", "basename", "brew", "cargo", "cat", "cd", "chgrp", "chmod", "chown", "cmp",
     "comm", "cp", "curl", "cut", "date", "df", "diff", "dig", "dirname", "dnf", "dpkg", "du", "echo", "egrep",
     "export", "fgrep", "file", "gcc", "gh", "git", "go", "grep", "groups", "gzip", "head", "hexdump", "id", "jq",
-    "kill", "killall", "less", "ln", "ls", "man", "md5sum", "mkdir", "more", "mv", "nl", "od",
+    "gmake", "kill", "killall", "less", "ln", "ls", "make", "man", "md5sum", "mkdir", "more", "mv", "nl", "od",
     "pacman", "pgrep", "pip", "pip3", "pkill", "printf", "ps", "pwd", "readlink", "realpath", "rg", "rm",
     "rmdir", "rustc", "scp", "sed", "seq", "sha256sum", "sleep", "sort", "stat", "strings", "tail", "tar", "tee",
     "test", "touch", "tr", "tree", "truncate", "type", "uname", "uniq", "unzip", "wc", "wget", "whereis", "which",
@@ -145,6 +167,10 @@ pub(crate) fn is_shell(name: &str) -> bool {
 
 pub(crate) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name) || INTERPRETERS.contains(&without_version(name))
+}
+
+pub(crate) fn is_git_subcommand(name: &str) -> bool {
+    GIT_SUBCOMMANDS.contains(&name)
 }
 
 pub(crate) fn carries_no_command(name: &str) -> bool {

@@ -5,7 +5,7 @@ mod options;
 use super::targets::{operands, option_values};
 use super::word::WordPiece;
 use super::{ShellWord, SimpleCommand, UnclearReason, programs};
-use options::{ENV, WRAPPERS, WrapperSpec, XARGS, skip_options};
+use options::{ENV, WATCH, WRAPPERS, WrapperSpec, XARGS, skip_options};
 
 /// The commands that a command runs.
 #[derive(Debug, Default)]
@@ -53,14 +53,15 @@ pub(crate) fn wrapped_commands(simple: &SimpleCommand) -> WrappedCommands {
             ..after_options(simple)
         },
         "eval" => joined(simple, 1, &name),
-        "watch" | "coproc" | "tmux" | "screen" => WrappedCommands {
+        "watch" => watch(simple),
+        "coproc" | "tmux" | "screen" => WrappedCommands {
             unclear: vec![UnclearReason::Wrapper(name.clone())],
             ..after_options(simple)
         },
         "trap" => trap(simple),
         // Their input is run later.
         "at" | "batch" | "crontab" if !has_word(simple, "-l") => runs_input(&name),
-        "ed" | "red" | "ex" => runs_input(&name),
+        "ed" | "red" | "ex" | "ftp" | "telnet" => runs_input(&name),
         "sqlite3" if operands(simple, &["-cmd", "-separator", "-nullvalue"]).len() < 2 => runs_input(&name),
         "psql" if !has_option(simple, &['c', 'l'], &["--command", "--list"]) => runs_input(&name),
         "mysql" | "mariadb" if !has_option(simple, &['e'], &["--execute"]) => runs_input(&name),
@@ -117,9 +118,22 @@ fn has_option(simple: &SimpleCommand, short: &[char], long: &[&str]) -> bool {
     })
 }
 
-/// `make -f-`, `make -f -` and `make --file=/dev/stdin`.
+/// `make -f-`, `make -sf -` and `make --file=/dev/stdin`.
 fn reads_makefile_from_input(simple: &SimpleCommand) -> bool {
-    let values = option_values(simple, &["-f", "--file", "--makefile"]);
+    let mut values = option_values(simple, &["--file", "--makefile"]);
+    for (at, word) in simple.words.iter().enumerate().skip(1) {
+        let start = word.known_start();
+        let Some(bundle) = start.strip_prefix('-').filter(|bundle| !bundle.starts_with('-')) else {
+            continue;
+        };
+        // The value of another option may contain the letter.
+        match bundle.find(['C', 'I', 'W', 'f', 'j', 'l', 'o']) {
+            Some(end) if !bundle[end..].starts_with('f') => {}
+            Some(end) if end + 1 == bundle.len() => values.extend(simple.words.get(at + 1).cloned()),
+            Some(end) => values.push(ShellWord::text(&bundle[end + 1..])),
+            None => {}
+        }
+    }
     values
         .iter()
         .any(|value| !is_file(value) || value.plain().as_deref() == Some("-"))
@@ -168,7 +182,7 @@ fn plain(simple: &SimpleCommand, wrapper: &WrapperSpec) -> WrappedCommands {
     }
 }
 
-fn assignment(word: &ShellWord) -> Option<(String, ShellWord)> {
+pub(super) fn assignment(word: &ShellWord) -> Option<(String, ShellWord)> {
     let Some(WordPiece::Bare(text) | WordPiece::Quoted(text)) = word.pieces.first() else {
         return None;
     };
@@ -193,9 +207,17 @@ fn env(simple: &SimpleCommand) -> WrappedCommands {
                 .trim_start_matches("-vS")
                 .trim_start_matches("-S");
             let rest: Option<Vec<_>> = simple.words[at + 1..].iter().map(ShellWord::plain).collect();
+            // `env` has escapes, variables and comments of its own.
+            let text = Some(glued).filter(|text| !text.is_empty()).map(str::to_owned);
+            let text = text.or_else(|| rest.as_ref()?.first().cloned()).unwrap_or_default();
+            let is_unlike_shell = text.contains(['\\', '$', '#']);
             return match rest {
                 Some(rest) => WrappedCommands {
                     scripts: vec![format!("{} {}", glued.trim_start_matches('='), rest.join(" "))],
+                    unclear: is_unlike_shell
+                        .then(|| UnclearReason::Wrapper("env".into()))
+                        .into_iter()
+                        .collect(),
                     ..WrappedCommands::default()
                 },
                 None => hidden("env"),
@@ -307,6 +329,20 @@ fn after_options(simple: &SimpleCommand) -> WrappedCommands {
     }
 }
 
+/// `watch` runs its words as one line.
+fn watch(simple: &SimpleCommand) -> WrappedCommands {
+    match skip_options(simple, &WATCH) {
+        Some(at) if at < simple.words.len() && !simple.open_ended => WrappedCommands {
+            counts: true,
+            ..joined(simple, at, "watch")
+        },
+        _ => WrappedCommands {
+            unclear: vec![UnclearReason::Wrapper("watch".into())],
+            ..after_options(simple)
+        },
+    }
+}
+
 /// All words from this one on, run as one line.
 fn joined(simple: &SimpleCommand, at: usize, name: &str) -> WrappedCommands {
     let words: Option<Vec<_>> = simple.words.iter().skip(at).map(ShellWord::plain).collect();
@@ -351,6 +387,10 @@ fn shell(simple: &SimpleCommand, name: &str) -> WrappedCommands {
             "--command" | "-Command" | "-c" => {
                 runs_text = true;
                 at += 1;
+            }
+            // `pwsh -EncodedCommand`
+            long if long.len() > 2 && long.starts_with('-') && matches!(name, "pwsh" | "powershell") => {
+                return hidden(name);
             }
             short if short.starts_with(['-', '+']) && !short.starts_with("--") => {
                 runs_text |= short.starts_with('-') && short.contains('c');
@@ -455,9 +495,11 @@ fn finder(simple: &SimpleCommand, runs: &[&str], ends: &[&str]) -> WrappedComman
     let mut wrapped = only_itself();
     let mut at = 1;
     while at < simple.words.len() {
-        let text = simple.words[at].plain();
+        let text = simple.words[at].plain().unwrap_or_default();
         at += 1;
-        if !text.is_some_and(|text| runs.contains(&text.as_str())) {
+        // `fd -HxCMD` and `fd --exec=CMD`.
+        let glued = (runs == FD_RUNS).then(|| fd_command(&text)).flatten();
+        if !runs.contains(&text.as_str()) && glued.is_none() {
             continue;
         }
         let end = simple.words[at..]
@@ -465,7 +507,12 @@ fn finder(simple: &SimpleCommand, runs: &[&str], ends: &[&str]) -> WrappedComman
             .position(|word| word.plain().is_some_and(|text| ends.contains(&text.as_str())))
             .map_or(simple.words.len(), |end| at + end);
         let mut inner = SimpleCommand {
-            words: simple.words[at..end].to_vec(),
+            words: glued
+                .filter(|program| !program.is_empty())
+                .map(ShellWord::text)
+                .into_iter()
+                .chain(simple.words[at..end].iter().cloned())
+                .collect(),
             open_ended: true,
             ..simple.clone()
         };
@@ -482,6 +529,17 @@ fn finder(simple: &SimpleCommand, runs: &[&str], ends: &[&str]) -> WrappedComman
         at = end;
     }
     wrapped
+}
+
+/// The program in an option of `fd`, empty if it is the next word.
+fn fd_command(option: &str) -> Option<String> {
+    if option.starts_with("--") {
+        let (name, program) = option.split_once('=')?;
+        return matches!(name, "--exec" | "--exec-batch").then(|| program.to_owned());
+    }
+    let (before, program) = option.strip_prefix('-')?.split_once(['x', 'X'])?;
+    // The value of another option may contain the letter.
+    (!before.contains(['d', 'e', 'E', 't', 'S', 'o', 'c', 'j'])).then(|| program.to_owned())
 }
 
 /// Git subcommands that run a given command.

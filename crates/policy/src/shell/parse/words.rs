@@ -1,6 +1,6 @@
 //! Builds words from syntax nodes.
 
-use super::super::syntax_tree::{children, has_unescaped, hides_expansion, is_variable, source};
+use super::super::syntax_tree::{children, has_unescaped, hides_expansion, is_variable, short, source};
 use super::super::word::WordPiece;
 use super::super::{ShellWord, UnclearReason, quote};
 use super::ScriptWalker;
@@ -122,6 +122,43 @@ impl ScriptWalker {
         }
         let rest = src.get(at..end).unwrap_or_default();
         word.push_text(WordPiece::Quoted(quote::double(rest)));
+    }
+
+    /// Reports an expansion that runs or hides commands, and records its arithmetic.
+    pub(super) fn expansion(&mut self, node: Node<'_>, src: &str) {
+        let text = source(node, src);
+        let inside = text.trim_start_matches("${").trim_end_matches('}');
+        let indirect = inside.starts_with('!');
+        let transforms = inside.contains('@')
+            && inside
+                .rsplit('@')
+                .next()
+                .is_some_and(|operator| operator.len() == 1 && operator.chars().all(char::is_alphabetic));
+        let escapes = [
+            "\\0", "\\1", "\\2", "\\3", "\\4", "\\5", "\\6", "\\7", "\\x", "\\u", "\\U",
+        ];
+        let name_end = inside
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(inside.len());
+        let (name, operator) = inside.split_at(name_end);
+        // `${x:1}` is arithmetic, `${x:=1}` and `${x=1}` assign.
+        match operator.strip_prefix(':') {
+            Some(offset) if !offset.starts_with(['-', '=', '+', '?']) => self.calculate(offset),
+            rest => {
+                if rest.unwrap_or(operator).starts_with('=') {
+                    self.variable(name);
+                    self.evaluation.set(name, &ShellWord::unknown());
+                }
+            }
+        }
+        // Within double quotes and here-documents, single quotes in `${…}` do not quote. The grammar treats process
+        // substitutions in patterns as text, the shell runs them, even within double quotes.
+        let overlooked = (inside.contains('\'') && (inside.contains("$(") || inside.contains('`')))
+            || inside.contains("<(")
+            || inside.contains(">(");
+        if indirect || transforms || overlooked || escapes.iter().any(|escape| inside.contains(escape)) {
+            self.unclear(UnclearReason::Expansion(short(text)));
+        }
     }
 }
 

@@ -119,6 +119,16 @@ pub(super) const XARGS: WrapperSpec = wrapper(
     true,
 );
 
+#[rustfmt::skip]
+pub(super) const WATCH: WrapperSpec = wrapper(
+    "watch",
+    &["-b", "-c", "-C", "-d", "-e", "-g", "-p", "-r", "-t", "-w", "-x", "--beep", "--chgexit", "--color", "--differences", "--errexit",
+        "--exec", "--no-color", "--no-rerun", "--no-title", "--no-wrap", "--precise"],
+    &["-n", "-q", "--interval", "--equexit"],
+    0,
+    false,
+);
+
 pub(super) const ENV: WrapperSpec = wrapper(
     "env",
     &["-i", "-", "-0", "-v", "--ignore-environment", "--null", "--debug"],
