@@ -46,7 +46,7 @@ config_table! {
         /// The maximum number of tokens of the context window that are used.
         #[serde(deserialize_with = "bounds::at_least_a_hundred")]
         #[schemars(range(min = 100))]
-        max_context: Option<u32> [env: Some("HEW_MAX_CONTEXT"), project: Allow],
+        max_context: Option<u32> [env: Some("HEW_MAX_CONTEXT"), project: Tighten(is_looser::<u32>)],
         /// Panels that the model sees from the start, such as `todo`, `tree` or `file:src/main.rs`. Without it:
         /// `todo`, `memories`, `scratchpad` and `console`.
         panels: Option<Vec<String>>,
@@ -82,7 +82,7 @@ config_table! {
         #[schemars(range(min = 0.0, max = 2.0))]
         temperature: Option<f64> [env: Some("HEW_TEMPERATURE"), project: Allow],
         /// The maximum number of tokens of one reply.
-        max_output: Option<NonZeroU32> [env: Some("HEW_MAX_OUTPUT"), project: Allow],
+        max_output: Option<NonZeroU32> [env: Some("HEW_MAX_OUTPUT"), project: Tighten(is_looser::<u32>)],
         /// Whether the small model writes the titles of sessions.
         title: bool [env: Some("HEW_TITLE"), project: Allow] = true,
         /// The HTTP proxy for all providers, such as `http://proxy:3128`. Without it, `HTTPS_PROXY`, `HTTP_PROXY`,
@@ -97,7 +97,7 @@ config_table! {
         /// Actions that need no approval if no rule applies.
         approval: ApprovalConfig [project: Filter(remove_looser_approval)],
         /// Additional protected files, which need approval before they are changed, in `.gitignore` syntax.
-        protected: Vec<String> [project: Allow],
+        protected: Vec<String> [project: Extend],
         /// Programs that run at certain events.
         hooks: Vec<HookConfig>,
         /// The active profile, which determines the tools that the model is offered.

@@ -279,6 +279,16 @@ mod tests {
             "the user's entries stay"
         );
         assert_eq!(
+            check("protected = ['deploy/**']", "protected = []"),
+            ("protected = [\"deploy/**\"]".into(), 0)
+        );
+        let costs = "max_context = 50000\nmax_output = 4000";
+        assert_eq!(
+            check(costs, "max_context = 50001\nmax_output = 4001"),
+            (String::new(), 2)
+        );
+        assert_eq!(check(costs, "max_context = 40000\nmax_output = 3000").1, 0);
+        assert_eq!(
             check(user, "limits = {steps = 100, time = '90s', cost = 1.0}"),
             ("[limits]\ncost = 1.0\ntime = \"90s\"".into(), 1)
         );
@@ -324,15 +334,12 @@ mod tests {
             free,
             [
                 "compact",
-                "max_context",
                 "language",
                 "rules",
                 "reminder",
                 "effort",
                 "temperature",
-                "max_output",
                 "title",
-                "protected",
                 "tools.edit_format",
                 "tools.mcp_listed",
                 "terminal.foreground",
