@@ -1,8 +1,9 @@
 //! Redacts keys in texts for users and models: every configured key, whether it is used or not, and texts with the form of a key.
 
-use crate::config::Config;
+use crate::config::{self, Config, ConfigValue};
 use crate::environment::ProcessEnv;
 use crate::failure::Failure;
+use crate::text::mask;
 use crate::{keys, paths};
 use providers::presets::presets;
 use sandbox::ProcessEnvironment;
@@ -45,18 +46,22 @@ impl Redactor {
         for entry in config.providers.values() {
             found.extend(entry.key.as_deref());
             variables.extend(entry.key_env.as_deref());
-            let headers = entry.headers.iter().filter(|(name, _)| is_secret_name(name));
-            found.extend(headers.map(|(_, value)| value.as_str()));
-            found.extend(entry.base_url.as_deref().and_then(url_password));
+            found.extend(entry.headers.values().map(String::as_str));
+            let urls = [&entry.base_url, &entry.proxy].into_iter().flatten();
+            found.extend(urls.flat_map(|url| url_secrets(url)));
         }
         for entry in config.agents.values() {
             found.extend(entry.env.values().map(String::as_str));
+            found.extend(argument_secrets(&entry.args));
         }
+        found.extend(config.telemetry.endpoint.iter().flat_map(|url| url_secrets(url)));
         found.extend(config.telemetry.headers.values().map(String::as_str));
         found.extend(config.proxy.as_deref().and_then(url_password));
         for entry in config.mcp.values() {
             found.extend(entry.env.values().chain(entry.headers.values()).map(String::as_str));
             found.extend(entry.oauth.client_secret.as_deref());
+            found.extend(entry.url.iter().flat_map(|url| url_secrets(url)));
+            found.extend(argument_secrets(&entry.args));
         }
         found.extend(variables.into_iter().filter_map(|name| env.get(name)));
         Redactor::new(env).with(found)
@@ -197,6 +202,52 @@ pub fn url_password(url: &str) -> Option<&str> {
     )
 }
 
+/// A value for display: keys, the values of headers and of the variables of servers, and passwords and keys in URLs are
+/// masked.
+pub fn without_secrets(mut leaf: ConfigValue) -> ConfigValue {
+    let path = config::parse_key_path(&leaf.key).unwrap_or_default();
+    let is_in = |table: &str| path.iter().rev().nth(1).is_some_and(|name| name == table);
+    let is_named = |name: &str| path.last().is_some_and(|last| last == name);
+    let is_secret = is_in("headers") || is_in("env") || is_named("key") || is_named("client_secret");
+    hide_in(&mut leaf.value, is_secret);
+    leaf
+}
+
+fn hide_in(value: &mut Value, is_secret: bool) {
+    match value {
+        Value::String(text) if is_secret => *text = mask(text),
+        Value::String(text) => {
+            for secret in url_secrets(text).into_iter().map(str::to_owned).collect::<Vec<_>>() {
+                *text = text.replacen(&secret, &mask(&secret), 1);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| hide_in(value, is_secret)),
+        Value::Table(table) => table.iter_mut().for_each(|(_, value)| hide_in(value, is_secret)),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {}
+    }
+}
+
+/// The values of options such as `--api-key=VALUE` and `--token VALUE`.
+fn argument_secrets(args: &[String]) -> Vec<&str> {
+    let is_secret_option = |text: &str| text.starts_with('-') && is_secret_name(text);
+    let glued = args.iter().filter_map(|text| text.split_once('='));
+    let glued = glued.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value);
+    let separate = args
+        .windows(2)
+        .filter(|pair| is_secret_option(&pair[0]) && !pair[0].contains('='));
+    glued.chain(separate.map(|pair| pair[1].as_str())).collect()
+}
+
+/// The password in a URL, and the values of parameters with the name of a secret.
+fn url_secrets(url: &str) -> Vec<&str> {
+    let query = url.split_once("://").and_then(|(_, rest)| rest.split_once('?'));
+    let pairs = query.map_or("", |(_, query)| query).split(['&', '#']);
+    let named = pairs.filter_map(|pair| pair.split_once('='));
+    let parameters = named.filter(|(name, value)| is_secret_name(name) && !value.is_empty());
+    let password = url_password(url).filter(|password| !password.is_empty());
+    password.into_iter().chain(parameters.map(|(_, value)| value)).collect()
+}
+
 fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     ProcessEnvironment::looks_secret(name)
@@ -236,6 +287,7 @@ fn collect_table(table: &Table, of_table: Sensitivity, env: &ProcessEnv, found: 
             // The name of a variable with the key.
             Value::String(name) if key.ends_with("_env") => found.extend(env.get(name).map(str::to_owned)),
             Value::String(text) if sensitivity == Sensitivity::All => found.push(text.clone()),
+            Value::String(text) => found.extend(url_secrets(text).into_iter().map(str::to_owned)),
             Value::Table(table) => collect_table(table, sensitivity, env, found),
             _ => {}
         }
@@ -268,8 +320,9 @@ mod tests {
 
     #[test]
     fn secrets_in_headers_and_urls_are_redacted_in_all_forms() {
-        let text = "proxy = 'http://me:proxy-password@p:1'\n[providers.a]\nbase_url = 'https://me:base-password@h/v1'\n\
-                    headers = { authorization = 'Bearer header+token/1' }\n[agents.x]\ncommand = 'x'\nenv = { A = 'agent-value' }\n\
+        let text = "proxy = 'http://me:proxy-password@p:1'\n[providers.a]\nbase_url = 'https://me:base-password@h/v1'\nproxy = 'http://me:own-proxy-password@p:1'\n\
+                    headers = { authorization = 'Bearer header+token/1', x-plain = 'plain-header-value' }\n\
+                    [mcp.s]\nurl = 'https://h/x?api_key=query-value'\nargs = ['--token=glued-value', '--api-key', 'separate-value']\n[agents.x]\ncommand = 'x'\nenv = { A = 'agent-value' }\n\
                     [telemetry]\nheaders = { authorization = 'Basic telemetry-token' }\n";
         let env = ProcessEnv::from([
             ("HTTPS_PROXY", "http://user:env-password@p:1"),
@@ -279,6 +332,11 @@ mod tests {
         for secret in [
             "proxy-password",
             "base-password",
+            "own-proxy-password",
+            "plain-header-value",
+            "query-value",
+            "glued-value",
+            "separate-value",
             "header+token/1",
             "header%2Btoken%2F1",
             "agent-value",
@@ -289,6 +347,37 @@ mod tests {
         ] {
             assert_eq!(redactor.redact(&format!("<{secret}>")), "<[secret]>", "{secret}");
         }
+    }
+
+    #[test]
+    fn displayed_values_contain_no_secrets() {
+        let shown = |key: &str, value: Value| {
+            let origin = config::ConfigOrigin::BuiltIn;
+            without_secrets(ConfigValue {
+                key: key.into(),
+                value,
+                origin,
+            })
+            .value
+        };
+        for (key, value, expected) in [
+            ("providers.a.key", "sk-ant-api03-abcdef", "sk-a…cdef"),
+            ("mcp.s.env.A", "short", "***"),
+            ("providers.a.headers.x-a", "short", "***"),
+            ("mcp.s.oauth.client_secret", "short", "***"),
+            ("proxy", "http://me:password@p:1", "http://me:***@p:1"),
+            (
+                "mcp.s.url",
+                "https://h/x?api_key=abc&b=1",
+                "https://h/x?api_key=***&b=1",
+            ),
+            ("model", "anthropic/x", "anthropic/x"),
+            ("mcp.s.url", "https://h/x?b=1", "https://h/x?b=1"),
+        ] {
+            assert_eq!(shown(key, value.into()), Value::from(expected), "{key}");
+        }
+        let urls = vec![Value::from("http://me:password@p:1")];
+        assert_eq!(shown("x", Value::Array(urls)).to_string(), "[\"http://me:***@p:1\"]");
     }
 
     #[test]

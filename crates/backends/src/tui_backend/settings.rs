@@ -5,6 +5,7 @@ use crate::config::{self, ConfigOrigin, KeyRemoval};
 use crate::failure::Result;
 use crate::grants::{self, GrantFile};
 use crate::paths;
+use host::redaction::without_secrets;
 use host::{permissions, project_context};
 use policy::Grant;
 use serde_json::Value;
@@ -21,7 +22,7 @@ pub(super) fn settings(here: &BackendContext) -> Result<Vec<SettingRow>> {
     let schema = config::json_schema();
     let mut all = Vec::new();
     collect(&schema, &schema, "", &mut all);
-    let leaves = loaded.values().into_iter();
+    let leaves = loaded.values().into_iter().map(without_secrets);
     let mut configured: BTreeMap<String, (String, String)> = leaves
         .map(|leaf| (leaf.key, (leaf.value.to_string(), origin(&leaf.origin, here))))
         .collect();
@@ -45,6 +46,15 @@ pub(super) fn set(key: &str, value: &str, here: &BackendContext) -> Result<Strin
             KeyRemoval::Removed => format!("removed `{key}` from {place}"),
             KeyRemoval::NotSet => format!("`{key}` is not set in {place}"),
         });
+    }
+    // A masked secret is displayed, and offered for editing.
+    let stored = here.config()?.values().into_iter().find(|leaf| leaf.key == key);
+    if let Some(stored) = stored {
+        let real = stored.value.clone();
+        let shown = without_secrets(stored).value;
+        if shown != real && shown.to_string().trim_matches('"') == value.trim() {
+            return Ok(format!("`{key}` is unchanged"));
+        }
     }
     config::set(&file, key, value.trim())?;
     // The front end applies its own settings immediately.

@@ -7,10 +7,9 @@ use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::models::ModelRegistry;
-use crate::output::format::mask;
 use crate::{atomic, output, paths, project};
 use backends::{config_problems, open_editor};
-use host::redaction::url_password;
+use host::redaction::without_secrets;
 use std::path::PathBuf;
 use toml::{Table, Value};
 
@@ -66,7 +65,7 @@ fn show(origin: bool, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Resu
     for complaint in config_problems(&loaded, &root, env) {
         output::print_stderr(&format!("warning: {complaint}\n"));
     }
-    let leaves: Vec<ConfigValue> = loaded.values().into_iter().map(hide).collect();
+    let leaves: Vec<ConfigValue> = loaded.values().into_iter().map(without_secrets).collect();
     if json {
         let values: Vec<serde_json::Value> = leaves
             .iter()
@@ -88,22 +87,6 @@ fn show(origin: bool, json: bool, global: &GlobalArgs, env: &ProcessEnv) -> Resu
     output::print_checked(&table.to_string())
 }
 
-/// The value without secrets: keys, the values of headers and of the variables of servers, and passwords in URLs.
-fn hide(mut leaf: ConfigValue) -> ConfigValue {
-    let path = config::parse_key_path(&leaf.key).unwrap_or_default();
-    let is_in = |table: &str| path.iter().rev().nth(1).is_some_and(|name| name == table);
-    let is_named = |name: &str| path.last().is_some_and(|last| last == name);
-    let is_secret = is_in("headers") || is_in("env") || is_named("key") || is_named("client_secret");
-    if let Value::String(text) = &leaf.value {
-        leaf.value = Value::String(match (is_secret, url_password(text)) {
-            (true, _) => mask(text),
-            (false, Some(password)) => text.replacen(password, &mask(password), 1),
-            (false, None) => return leaf,
-        });
-    }
-    leaf
-}
-
 fn path(global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let root = project::root(global.cwd.as_deref(), env)?;
     let files = ConfigFiles::find(Some(&root), env)?;
@@ -118,7 +101,7 @@ fn path(global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
 fn get(key: &str, global: &GlobalArgs, env: &ProcessEnv) -> Result<()> {
     let wanted = config::parse_key_path(key)?;
     let (_, loaded) = load(global, env, Vec::new())?;
-    let leaves: Vec<ConfigValue> = loaded.values().into_iter().map(hide).collect();
+    let leaves: Vec<ConfigValue> = loaded.values().into_iter().map(without_secrets).collect();
     let mut inside = Table::new();
     for leaf in leaves {
         let path = config::parse_key_path(&leaf.key)?;
