@@ -51,6 +51,8 @@ pub struct WebBackend {
     owner: SessionOwner,
     /// Edit predictions; connected for the first request.
     predictions: Arc<OnceCell<EditorBackend>>,
+    /// Searches read many sessions, so one runs at a time.
+    searching: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl WebBackend {
@@ -84,6 +86,7 @@ impl WebBackend {
             runtime,
             owner: SessionOwner::FrontEnd,
             predictions: Arc::default(),
+            searching: Arc::default(),
         }
     }
 
@@ -260,8 +263,9 @@ impl WebSessions for WebBackend {
     }
 
     fn search(&self, query: String) -> WebFuture<Vec<SearchHit>> {
-        let store = Arc::clone(&self.store);
+        let (store, searching) = (Arc::clone(&self.store), Arc::clone(&self.searching));
         async move {
+            let _turn = searching.lock().await;
             let query = query.trim().to_lowercase();
             let all = store.list(None).await?.into_iter();
             let mut hits = Vec::new();
@@ -271,6 +275,8 @@ impl WebSessions for WebBackend {
                 if hits.len() >= MAX_HITS {
                     break;
                 }
+                // Sessions run on the same thread.
+                tokio::task::yield_now().await;
             }
             hits.truncate(MAX_HITS);
             Ok(hits)
