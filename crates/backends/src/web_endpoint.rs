@@ -145,6 +145,7 @@ fn certificate(options: &EndpointOptions<'_>, address: SocketAddr, folder: &Path
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".into(), "::1".into()];
     names.extend(options.hosts.iter().map(|host| without_port(host).to_owned()));
     names.extend(public_address(address).map(|ip| ip.to_string()));
+    names.extend((!address.ip().is_unspecified()).then(|| address.ip().to_string()));
     names.sort();
     names.dedup();
     let names_file = folder.join("names.txt");
@@ -250,6 +251,46 @@ mod tests {
             proxy,
             share_links: false,
         }
+    }
+
+    #[test]
+    fn every_address_beyond_loopback_needs_tls() {
+        let folder = std::env::temp_dir().join(format!("hew-endpoint-{}", std::process::id()));
+        let is_encrypted = |address: &str, options: &EndpointOptions<'_>| {
+            certificate(options, address.parse().unwrap(), &folder)
+                .unwrap()
+                .is_some()
+        };
+        let (plain, proxied) = (options(&[], None), options(&[], Some("https://hew.example")));
+        let tls = EndpointOptions { tls: true, ..plain };
+        for address in ["127.0.0.1:1", "127.0.0.2:1", "127.255.255.254:1", "[::1]:1"] {
+            assert!(
+                !is_encrypted(address, &plain) && is_encrypted(address, &tls),
+                "{address}"
+            );
+        }
+        for address in [
+            "0.0.0.0:1",
+            "[::]:1",
+            "10.0.0.1:1",
+            "192.168.1.2:1",
+            "169.254.1.1:1",
+            "[fe80::1]:1",
+            "[::ffff:10.0.0.1]:1",
+            "[::ffff:127.0.0.1]:1",
+        ] {
+            assert!(
+                is_encrypted(address, &plain) && !is_encrypted(address, &proxied),
+                "{address}"
+            );
+            let names = std::fs::read_to_string(folder.join("names.txt")).unwrap();
+            let own = address.parse::<SocketAddr>().unwrap().ip();
+            assert!(
+                own.is_unspecified() || names.lines().any(|name| name == own.to_string()),
+                "{names}"
+            );
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -16,8 +16,12 @@ mod editor;
 mod pages;
 #[path = "serve/resilience.rs"]
 mod resilience;
+#[path = "serve/share_attacks.rs"]
+mod share_attacks;
 #[path = "serve/takeover.rs"]
 mod takeover;
+#[path = "serve/tls_attacks.rs"]
+mod tls_attacks;
 
 use client::Served;
 use serde_json::{Value, json};

@@ -301,3 +301,26 @@ async fn a_share_link_is_off_by_default_and_reads_one_session() {
         assert_eq!(served.request(method, &path, body).await.status, 403, "{method} {path}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_show_no_secrets() {
+    let config = "proxy = 'http://me:canary-proxy@127.0.0.1:1'\n\
+                  [providers.other]\nwire = 'openai-chat'\nbase_url = 'http://me:canary-base@127.0.0.1:1'\nkey = 'canary-key-123'\n\
+                  [mcp.docs]\nurl = 'https://127.0.0.1:1/mcp?api_key=canary-query'\nheaders = { x-plain = 'canary-header' }\n";
+    let served = Served::start(Script::new(), &[], config).await;
+    let session = served.session().await;
+    let settings = served.get(&format!("/sessions/{session}/config")).await.to_string();
+    assert!(
+        settings.contains("http://me:") && !settings.contains("canary"),
+        "{settings}"
+    );
+    for args in [
+        &["config", "show"][..],
+        &["config", "show", "--json"],
+        &["config", "get", "proxy"],
+    ] {
+        let output = served.base.clone().args(args).run().await.unwrap();
+        let text = format!("{}{}", output.stdout, output.stderr);
+        assert!(text.contains("me:") && !text.contains("canary"), "{args:?}: {text}");
+    }
+}

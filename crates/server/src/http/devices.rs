@@ -22,6 +22,8 @@ const UNUSED_LIFETIME_MS: u64 = 90 * 24 * 3_600_000;
 const USE_INTERVAL_MS: u64 = 60_000;
 /// The longest name of a device.
 const MAX_NAME: usize = 100;
+/// The maximum number of browsers with a share link to one session.
+const MAX_READERS: usize = 50;
 
 /// Where devices are stored. Another process may change the file.
 pub trait DeviceStorage: Send + Sync {
@@ -92,6 +94,8 @@ struct Device {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct PairingCode {
     hash: String,
+    #[serde(default)]
+    created: u64,
     expires: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
@@ -137,12 +141,16 @@ impl DeviceRegistry {
         })
     }
 
-    /// All devices that can still be used, the newest first.
+    /// All devices and share links that can still be used, the newest first.
     pub fn list(&self) -> Vec<DeviceInfo> {
         let now = now_ms();
         let state = self.current();
         let devices = state.file.devices.iter().rev().filter(|device| !device.is_expired(now));
-        devices.map(Device::info).collect()
+        let codes = state.file.codes.iter().rev().filter(|code| code.expires > now);
+        devices
+            .map(Device::info)
+            .chain(codes.filter_map(PairingCode::info))
+            .collect()
     }
 
     /// Whether a device can still be used.
@@ -156,12 +164,24 @@ impl DeviceRegistry {
             .any(|device| device.id == id && !device.is_expired(now))
     }
 
-    /// Revokes a device; returns whether there was one.
+    /// Revokes a device or a share link; returns whether there was one. The links and the readers of a shared session are
+    /// revoked together: a reader could open the link again.
     pub fn revoke(&self, id: &str) -> io::Result<bool> {
         self.change(|file| {
-            let before = file.devices.len();
-            file.devices.retain(|device| device.id != id);
-            before != file.devices.len()
+            let devices = file.devices.iter().filter(|device| device.id == id);
+            let devices: Vec<Option<String>> = devices.map(|device| device.session.clone()).collect();
+            let codes = file
+                .codes
+                .iter()
+                .filter(|code| code.session.is_some() && code.id() == id);
+            let codes: Vec<Option<String>> = codes.map(|code| code.session.clone()).collect();
+            let shared: Vec<&String> = devices.iter().chain(&codes).flatten().collect();
+            let is_shared =
+                |session: &Option<String>| session.as_ref().is_some_and(|session| shared.contains(&session));
+            file.devices
+                .retain(|device| device.id != id && !is_shared(&device.session));
+            file.codes.retain(|code| !is_shared(&code.session));
+            !devices.is_empty() || !codes.is_empty()
         })
     }
 
@@ -187,10 +207,28 @@ impl DeviceRegistry {
 
     fn add_code(&self, lifetime_ms: u64, session: Option<String>) -> io::Result<(String, u64)> {
         let code = random_secret(16);
-        let expires = now_ms() + lifetime_ms;
-        let hash = hash(&code);
-        self.change(|file| file.codes.push(PairingCode { hash, expires, session }))?;
+        let (created, hash) = (now_ms(), hash(&code));
+        let expires = created + lifetime_ms;
+        let stored = PairingCode {
+            hash,
+            created,
+            expires,
+            session,
+        };
+        self.change(|file| file.codes.push(stored))?;
         Ok((code, expires))
+    }
+
+    /// The session of a valid share link.
+    pub(super) fn shared_session(&self, code: &str) -> Option<String> {
+        let (hash, now) = (hash(code), now_ms());
+        let state = self.current();
+        let code = state
+            .file
+            .codes
+            .iter()
+            .find(|code| code.hash == hash && code.expires > now)?;
+        code.session.clone()
     }
 
     /// Pairs a device with a code; `None` if the code is wrong, used or expired.
@@ -204,8 +242,9 @@ impl DeviceRegistry {
             let at = file.codes.iter().position(is_valid)?;
             let code = file.codes.get(at)?.clone();
             let expires = code.session.as_ref().map(|_| code.expires);
-            if code.session.is_none() {
-                file.codes.remove(at);
+            match &code.session {
+                None => drop(file.codes.remove(at)),
+                Some(session) => remove_oldest_reader(file, session),
             }
             Some(add_device(file, name, credential, code.session, expires))
         })
@@ -310,6 +349,27 @@ impl DeviceRegistry {
     }
 }
 
+impl PairingCode {
+    /// Names the link without revealing the code.
+    fn id(&self) -> String {
+        let start: String = self.hash.chars().filter(char::is_ascii_alphanumeric).take(10).collect();
+        format!("link{start}")
+    }
+
+    /// A share link; other codes are valid for minutes only.
+    fn info(&self) -> Option<DeviceInfo> {
+        Some(DeviceInfo {
+            id: self.id(),
+            name: "share link".into(),
+            kind: "link".into(),
+            created_ms: self.created,
+            used_ms: self.created,
+            expires_ms: Some(self.expires),
+            session: Some(self.session.clone()?),
+        })
+    }
+}
+
 impl Device {
     fn is_expired(&self, now: u64) -> bool {
         self.expires.is_some_and(|expires| expires <= now) || self.used + UNUSED_LIFETIME_MS < now
@@ -370,6 +430,16 @@ fn add_device(
         token,
         session,
         expires,
+    }
+}
+
+/// Makes room for another browser with a share link to a session: who has the link can pair any number of them.
+fn remove_oldest_reader(file: &mut DeviceFile, session: &str) {
+    let is_reader = |device: &Device| device.session.as_deref() == Some(session);
+    if file.devices.iter().filter(|device| is_reader(device)).count() >= MAX_READERS
+        && let Some(oldest) = file.devices.iter().position(is_reader)
+    {
+        file.devices.remove(oldest);
     }
 }
 
@@ -479,7 +549,28 @@ mod tests {
             let known = devices.identify(&shared.token, CredentialKind::Cookie).unwrap();
             assert_eq!(known.access, Access::Share(session));
         }
+        assert_eq!(devices.shared_session(&code), Some(session.to_string()));
+        for _ in 0..2 * MAX_READERS {
+            devices.pair(&code, "", CredentialKind::Bearer).unwrap().unwrap();
+        }
+        let listed = devices.list();
+        assert_eq!(listed.len(), MAX_READERS + 1, "a link does not fill the file");
+        let (link, reader) = (listed.last().unwrap(), listed.first().unwrap());
+        assert_eq!((link.kind.as_str(), reader.kind.as_str()), ("link", "share"));
+        for id in [&link.id, &reader.id] {
+            let (code, _) = devices.create_share(session, 60_000).unwrap();
+            let shared = devices.pair(&code, "", CredentialKind::Cookie).unwrap().unwrap();
+            let id = match id == &link.id {
+                true => id.clone(),
+                false => shared.id.clone(),
+            };
+            assert!(devices.revoke(&id).unwrap());
+            assert!(devices.identify(&shared.token, CredentialKind::Cookie).is_none());
+            assert!(devices.pair(&code, "", CredentialKind::Cookie).unwrap().is_none());
+            assert_eq!(devices.list().len(), 0);
+        }
         let (code, _) = devices.create_share(session, 0).unwrap();
+        assert_eq!(devices.shared_session(&code), None);
         assert!(devices.pair(&code, "", CredentialKind::Cookie).unwrap().is_none());
     }
 }

@@ -4,7 +4,7 @@ use super::api_json::error_response;
 use super::assets;
 use super::backend::WebSessions;
 use super::connections::{TrackedConnection, UnidentifiedConnections};
-use super::devices::{Access, DeviceRegistry};
+use super::devices::{Access, DeviceRegistry, KnownDevice};
 use super::guard::{AllowedHosts, LoginLimiter, Refusal, StreamLimiter, add_security_headers};
 use super::local;
 use super::registry::HubRegistry;
@@ -221,7 +221,7 @@ async fn handle(
     let mut response = match admitted {
         Ok(Some(client)) => route(&state, router, request, client).await,
         // A public page.
-        Ok(None) => route_public(router, request, peer).await,
+        Ok(None) => route_public(&state, router, request, peer).await,
         Err(response) => *response,
     };
     if let (Some(network), Some(token)) = (&state.network, renewed) {
@@ -380,12 +380,19 @@ impl HttpState {
     }
 }
 
-async fn route_public(mut router: Router, mut request: Request<Body>, peer: Option<IpAddr>) -> Response {
+async fn route_public(
+    state: &HttpState,
+    mut router: Router,
+    mut request: Request<Body>,
+    peer: Option<IpAddr>,
+) -> Response {
+    let network = state.network.as_ref();
+    let address = network.map_or(peer, |network| network.client_address(request.headers(), peer));
     request.extensions_mut().insert(Client {
         device: String::new(),
         name: String::new(),
         access: Access::Full,
-        address: peer,
+        address,
     });
     let Ok(response) = router.call(request).await;
     response
@@ -406,6 +413,14 @@ impl NetworkState {
         if let Ok(value) = HeaderValue::from_str(&cookie) {
             headers.append(SET_COOKIE, value);
         }
+    }
+
+    /// The paired browser of a request without a share link's restrictions.
+    pub(super) fn paired_browser(&self, headers: &HeaderMap) -> Option<KnownDevice> {
+        let device = self
+            .devices
+            .identify(cookie(headers, &self.cookie)?, CredentialKind::Cookie)?;
+        (device.access == Access::Full).then_some(device)
     }
 
     /// How long a cookie lasts, in seconds.

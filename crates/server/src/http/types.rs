@@ -121,7 +121,7 @@ pub struct DeviceInfo {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// `cookie`, `bearer` or `share`.
+    /// `cookie`, `bearer`, `share` for a browser with a share link, or `link` for such a link.
     pub kind: String,
     /// When it was paired, in milliseconds since 1970.
     pub created_ms: u64,

@@ -13,7 +13,7 @@ use super::PAIR_PATH;
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use std::sync::Arc;
 
 /// The longest lifetime of a share link.
@@ -67,6 +67,7 @@ impl HttpState {
 async fn pair(
     State(state): State<Arc<HttpState>>,
     Extension(client): Extension<Client>,
+    headers: HeaderMap,
     ApiJson(request): ApiJson<PairRequest>,
 ) -> Result<Response, WebError> {
     let network = state.network()?;
@@ -75,6 +76,22 @@ async fn pair(
             WebErrorKind::TooMany,
             "too many failed attempts; wait a minute",
         ));
+    }
+    // A paired browser reads a shared session with its own cookie, which a share link must not replace.
+    if request.credential == CredentialKind::Cookie
+        && let Some(session) = network.devices.shared_session(&request.code)
+        && let Some(browser) = network.paired_browser(&headers)
+    {
+        let result = PairResult {
+            device: browser.id,
+            token: None,
+            session: Some(session),
+        };
+        let mut response = json_response(StatusCode::OK, &result);
+        if let Some(token) = browser.renewed {
+            network.set_cookie(response.headers_mut(), &token, NetworkState::cookie_seconds(None));
+        }
+        return Ok(response);
     }
     let paired = network.devices.pair(&request.code, &request.name, request.credential);
     let Some(device) = paired.map_err(storage_error)? else {
