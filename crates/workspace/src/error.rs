@@ -4,16 +4,18 @@ use std::io;
 
 use rustix::io::Errno;
 
+use crate::suggestions::SimilarPaths;
+
 /// A failed file operation. Paths are written as the caller wrote them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The path does not exist; similar names are suggested.
-    #[error("{path} does not exist{}", suggestion(.similar))]
+    #[error("{path} does not exist{}", suggestion(&similar.find()))]
     Missing {
         /// The requested path.
         path: String,
         /// Up to three similar existing paths.
-        similar: Vec<String>,
+        similar: SimilarPaths,
     },
     /// A folder instead of a file.
     #[error("{path} is a directory, not a file")]
@@ -181,7 +183,7 @@ impl Error {
         match source.kind() {
             io::ErrorKind::NotFound => Self::Missing {
                 path,
-                similar: Vec::new(),
+                similar: SimilarPaths::default(),
             },
             io::ErrorKind::PermissionDenied => Self::Denied { path },
             io::ErrorKind::IsADirectory => Self::Directory { path },

@@ -57,6 +57,7 @@ pub use remove::RemovedFile;
 pub use scratch_folder::{ScratchFile, ScratchFolder};
 pub use set_aside::{open_up, remove_link, replace_file, set_aside};
 pub use stop_signal::{SearchEnd, StopGuard, StopSignal};
+pub use suggestions::SimilarPaths;
 pub use tree::{FolderCreation, TreeEntry, TreeEntryContent, TreeLimits};
 pub use tree_scan::{ScanStep, TreeScan};
 pub use walk::{IgnoredFiles, ResultPage, is_ignored};

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use crate::buffers::AttachedEditor;
 use crate::hidden::HiddenPaths;
+use crate::suggestions::SimilarPaths;
 use crate::{Error, open};
 
 /// The limit of Linux for symbolic links in one path.
@@ -194,7 +195,7 @@ impl Location {
         match Error::from_io(self.shown(), source) {
             Error::Missing { path, .. } if crate::suggestions::is_unnameable(self) => Error::Unnameable { path },
             Error::Missing { path, .. } => Error::Missing {
-                similar: crate::suggestions::suggestions_for(self),
+                similar: SimilarPaths::to(self),
                 path,
             },
             other => other,

@@ -12,8 +12,24 @@ const MIN_SIMILARITY: f64 = 0.7;
 /// Maximum number of entries examined.
 const MAX_SEEN: usize = 5_000;
 
+/// The existing paths that are similar to a missing one. They are searched on demand, since most errors are not displayed
+/// and the search may read the whole project.
+#[derive(Debug, Default)]
+pub struct SimilarPaths(Option<Box<Location>>);
+
+impl SimilarPaths {
+    pub(crate) fn to(missing: &Location) -> Self {
+        SimilarPaths(Some(Box::new(missing.clone())))
+    }
+
+    /// Finds the paths, at most three.
+    pub fn find(&self) -> Vec<String> {
+        self.0.as_deref().map(suggestions_for).unwrap_or_default()
+    }
+}
+
 /// Up to three suggestions: siblings with a similar name, otherwise files with the same name elsewhere in the project.
-pub(crate) fn suggestions_for(missing: &Location) -> Vec<String> {
+fn suggestions_for(missing: &Location) -> Vec<String> {
     let Some(name) = missing.path().file_name() else {
         return Vec::new();
     };

@@ -152,6 +152,15 @@ fn a_missing_file_is_reported_with_similar_names() {
 }
 
 #[test]
+fn similar_names_are_searched_only_when_the_error_is_displayed() {
+    let project = project();
+    let error = project.workspace.locate("confg.toml").unwrap().read_text().unwrap_err();
+    fs::write(project.workspace.root().join("config.toml"), "").unwrap();
+    let message = "confg.toml does not exist; did you mean config.toml?";
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
 fn git_state_is_read_without_git() {
     let project = project();
     let root = project.workspace.root();
