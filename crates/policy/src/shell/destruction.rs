@@ -30,7 +30,7 @@ pub fn destroyed_targets(script: &Script, cwd: &Path, project: &ProjectPaths) ->
     }
     for simple in &script.commands {
         match simple.name().as_deref() {
-            Some("find" | "gfind") if removes_found(simple) => {
+            Some("find" | "gfind") if removes_found(simple) || script.commands.iter().any(deletes_unknown) => {
                 let roots = simple.words.iter().skip(1).take_while(|word| !word.may_be_flag());
                 let roots: Vec<ShellWord> = roots.cloned().collect();
                 let here = vec![ShellWord::text(".")];
@@ -52,6 +52,13 @@ pub fn destroyed_targets(script: &Script, cwd: &Path, project: &ProjectPaths) ->
     all.sort();
     all.dedup();
     all
+}
+
+/// Whether a command deletes or moves files that are known only when it runs, such as those that `find` lists.
+fn deletes_unknown(simple: &SimpleCommand) -> bool {
+    let is_deletion = matches!(simple.name().as_deref(), Some("rm" | "unlink" | "shred" | "mv"));
+    let is_unknown = |piece: &WordPiece| matches!(piece, WordPiece::Variable { .. } | WordPiece::Unknown { .. });
+    is_deletion && (simple.open_ended || simple.words.iter().any(|word| word.pieces.iter().any(is_unknown)))
 }
 
 /// Whether a line deletes folders with everything in them.
@@ -236,6 +243,11 @@ mod tests {
             ("rm -rf build/*.o *.log", &["/p : *.log", "/p/build : *.o"]),
             ("find data -name '*.tmp' -delete", &["/p/data"]),
             ("find . -type f", &[]),
+            ("find data -type f -print0 | xargs -0 rm -f", &["/p/data"]),
+            ("find data | xargs -I {} rm {}", &["/p/data"]),
+            ("rm -f $(find data -name '*.tmp')", &["/p/data"]),
+            ("find data -type f | while read f; do rm \"$f\"; done", &["/p/data"]),
+            ("find data | xargs cat", &[]),
             ("git clean -fdx", &["ignored in /p"]),
             ("git -C sub clean -fd", &[]),
             ("git clean -ffdX", &["ignored in /p"]),
