@@ -1,7 +1,7 @@
 //! Which tags are calls, and how their values are parsed.
 
 use model::ToolSpec;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -9,6 +9,8 @@ use std::ops::Bound;
 #[derive(Debug, Clone, Default)]
 pub struct CallGrammar {
     tools: BTreeMap<String, BTreeMap<String, ParameterKind>>,
+    /// The required parameters of each tool, in order.
+    required: BTreeMap<String, Vec<String>>,
     /// Names that are too common to be tags, and the tools that they mean.
     aliases: BTreeMap<String, String>,
 }
@@ -63,6 +65,9 @@ impl CallGrammar {
         let kinds = properties.into_iter().flatten();
         let kinds = kinds.map(|(name, schema)| (name.clone(), ParameterKind::of(name, schema)));
         self.tools.insert(name.into(), kinds.collect());
+        let required = spec.input_schema["required"].as_array().into_iter().flatten();
+        let required = required.filter_map(Value::as_str).map(String::from);
+        self.required.insert(name.into(), required.collect());
     }
 
     /// Adds another name of a tool for calls with an unambiguous syntax, such as
@@ -79,6 +84,13 @@ impl CallGrammar {
     /// Whether a call may have this name.
     pub(super) fn names_tool(&self, name: &str) -> bool {
         self.has(name) || self.aliases.contains_key(name)
+    }
+
+    /// The input of a call whose values have no names: those of the required parameters, in order.
+    pub(super) fn positional_input(&self, tool: &str, values: Vec<Value>) -> Option<Map<String, Value>> {
+        let names = self.required.get(tool)?;
+        let is_complete = names.len() == values.len() && !values.is_empty();
+        is_complete.then(|| names.iter().cloned().zip(values).collect())
     }
 
     fn parameters(&self, tool: &str) -> Option<&BTreeMap<String, ParameterKind>> {

@@ -8,9 +8,10 @@ use super::grammar::CallGrammar;
 use super::hermes::{CLOSE, OPEN};
 use super::tags::word;
 use super::written::{call_json, read_json};
+use serde_json::Value;
 
-/// Tokens with a common spelling: those of DeepSeek, Step, LFM, Llama and FunctionGemma, and those around their tags.
-const SPELLINGS: [(&str, &str); 18] = [
+/// Tokens with a common spelling: those of DeepSeek, Step, LFM, Llama, Gemma and Functionary, and those around their tags.
+const SPELLINGS: [(&str, &str); 26] = [
     ("<｜tool▁calls▁begin｜>", ""),
     ("<｜tool▁calls▁end｜>", ""),
     ("<｜tool▁call▁begin｜>", CALL_TOKEN),
@@ -28,12 +29,20 @@ const SPELLINGS: [(&str, &str); 18] = [
     ("</steptml:", "</"),
     ("<|tool_call_start|>", ""),
     ("<|tool_call_end|>", ""),
+    ("<|tool_call>call:", "<start_function_call>call:"),
+    ("<tool_call|>", ""),
+    ("<|\"|>", "<escape>"),
     ("<end_function_call>", ""),
+    ("<|python_start|>", ""),
+    ("<|python_end|>", ""),
+    (">>>all\n", "\n"),
+    ("<|from|>assistant", ""),
+    ("<|recipient|>all\n<|content|>", ""),
 ];
 /// Starts a call of Kimi and DeepSeek.
 const CALL_TOKEN: &str = "<|tool_call_begin|>";
 /// What begins a call: a name and a JSON object follow, with other tokens between them.
-const STARTS: [&str; 11] = [
+const STARTS: [&str; 14] = [
     CALL_TOKEN,
     "<start_function_call>call:",
     "<tool_call name=",
@@ -42,12 +51,15 @@ const STARTS: [&str; 11] = [
     "[TOOL_CALLS]",
     "<|channel|>commentary to=functions.",
     "<|start|>assistant to=functions.",
+    "commentary to=functions.",
+    "<|recipient|>",
     "<function=",
     "<tool_use>",
     "\nAction:",
+    "\n>>>",
 ];
 /// Tokens and words that are no names.
-const FILLERS: [&str; 21] = [
+const FILLERS: [&str; 22] = [
     "<|tool_call_argument_begin|>",
     "</tool_call>",
     "</tool>",
@@ -56,6 +68,7 @@ const FILLERS: [&str; 21] = [
     "<|constrain|>",
     "<|channel|>",
     "<|message|>",
+    "<|content|>",
     "<|call|>",
     "commentary",
     "[ARGS]",
@@ -78,12 +91,24 @@ pub(super) fn with_common_syntax(text: &str, grammar: &CallGrammar) -> String {
     let mut text = SPELLINGS
         .iter()
         .fold(text.to_owned(), |text, (token, common)| text.replace(token, common));
-    if text.starts_with("Action:") {
+    if ["Action:", ">>>"].iter().any(|start| text.starts_with(start)) {
         text.insert(0, '\n');
     }
-    let text = json_calls(&escaped_strings(&text.replace("functools[", "[")), grammar);
+    let text = named_lines(&text.replace("functools[", "["), grammar);
+    let text = json_calls(&escaped_strings(&text), grammar);
     let text = attribute_tags(&argument_tags(&file_lists(&text)), grammar);
     python_calls(&text, grammar).unwrap_or(text)
+}
+
+/// GLM-4 and others: marks lines with only a tool's name, followed by lines with its input as JSON.
+fn named_lines(text: &str, grammar: &CallGrammar) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let marked = lines.iter().enumerate().map(|(at, line)| {
+        let next = lines.get(at + 1).map_or("", |next| next.trim_start());
+        let is_call = grammar.has(line.trim()) && (next.starts_with('{') || next.starts_with("```json"));
+        format!("{}{line}", if is_call { CALL_TOKEN } else { "" })
+    });
+    marked.collect()
 }
 
 /// Rewrites calls that consist of a start, a name and a JSON object.
@@ -179,7 +204,7 @@ fn escaped_strings(text: &str) -> String {
     let parts = text.split("<escape>").enumerate();
     let parts = parts.map(|(at, part)| match at % 2 {
         0 => part.to_owned(),
-        _ => serde_json::Value::from(part).to_string(),
+        _ => Value::from(part).to_string(),
     });
     parts.collect()
 }
@@ -240,7 +265,7 @@ fn valued_tag(text: &str, name: &str) -> Option<(String, usize)> {
     let closing = format!("></{name}>");
     let after = rest.strip_prefix("/>").or_else(|| rest.strip_prefix(&closing))?;
     (!input.is_empty()).then(|| {
-        let call = call_json(name, serde_json::Value::Object(input));
+        let call = call_json(name, Value::Object(input));
         (format!("\n{OPEN}{call}{CLOSE}\n"), text.len() - after.len())
     })
 }
@@ -295,7 +320,7 @@ fn python_calls(text: &str, grammar: &CallGrammar) -> Option<String> {
     found.then(|| rewritten.join("\n"))
 }
 
-/// Reads a call with named arguments that are literals.
+/// Reads a call with arguments that are literals: all of them named, or those of the required parameters.
 fn python_call(line: &str, grammar: &CallGrammar) -> Option<String> {
     let line = line.trim().trim_start_matches("<|python_tag|>");
     let line = line
@@ -315,6 +340,15 @@ fn python_call(line: &str, grammar: &CallGrammar) -> Option<String> {
     let name = name.strip_suffix(".call").unwrap_or(name);
     if !grammar.has(name) {
         return None;
+    }
+    let is_named = arguments[word(arguments).len()..].trim_start().starts_with(['=', ':']);
+    if !is_named && !arguments.is_empty() {
+        let values = model::json::repair(&format!("[{arguments}]")).ok()?;
+        let input = match values.as_array()?.as_slice() {
+            [Value::Object(input)] => input.clone(),
+            values => grammar.positional_input(name, values.to_vec())?,
+        };
+        return Some(call_json(name, input.into()));
     }
     // `key=value` is JSON with bare keys except for the sign.
     let (mut quote, mut is_escaped) = (None, false);

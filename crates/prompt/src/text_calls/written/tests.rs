@@ -14,7 +14,7 @@ fn grammar() -> Arc<CallGrammar> {
         let spec = ToolSpec {
             name: name.into(),
             description: String::new(),
-            input_schema: json!({"type": "object", "properties": properties}),
+            input_schema: json!({"type": "object", "properties": properties, "required": parameters[..1]}),
         };
         grammar.add(name, &spec);
     }
@@ -89,6 +89,17 @@ fn a_call_is_found_in_every_form_that_models_write() {
         "read_file(path='a.txt')".to_owned(),
         "```tool_code\nprint(default_api.read_file(path=\"a.txt\"))\n```".to_owned(),
         "Action: read_file\nAction Input: {\"path\": \"a.txt\"}".to_owned(),
+        "<|tool_call>call:read_file{path:<|\"|>a.txt<|\"|>}<tool_call|>".to_owned(),
+        "<|python_start|>[read_file(path=\"a.txt\")]<|python_end|>".to_owned(),
+        "read_file\n{\"path\": \"a.txt\"}".to_owned(),
+        "read_file\n```json\n{\"path\": \"a.txt\"}\n```".to_owned(),
+        ">>>read_file\n{\"path\": \"a.txt\"}".to_owned(),
+        ">>>all\n>>>read_file\n{\"path\": \"a.txt\"}".to_owned(),
+        "<|from|>assistant\n<|recipient|>read_file\n<|content|>{\"path\": \"a.txt\"}".to_owned(),
+        "assistantcommentary to=functions.read_file json{\"path\": \"a.txt\"}".to_owned(),
+        "commentary to=functions.read_file json{\"path\": \"a.txt\"}".to_owned(),
+        "```tool_code\nread_file(\"a.txt\")\n```".to_owned(),
+        "read_file('a.txt')".to_owned(),
     ];
     for form in forms {
         for placement in [CallPlacement::WholeReply, CallPlacement::Anywhere] {
