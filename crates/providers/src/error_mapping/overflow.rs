@@ -89,6 +89,39 @@ const LOCAL_SERVER_PHRASES: [&str; 9] = [
     "reached context length",
 ];
 
+/// What a message is about if it states that a prompt was too long, in lower case.
+const SUBJECTS: [&str; 12] = [
+    "context length",
+    "context size",
+    "context window",
+    "context limit",
+    "context_length",
+    "max_seq_len",
+    "max_model_len",
+    "n_ctx",
+    "input length",
+    "prompt length",
+    "prompt tokens",
+    "sequence length",
+];
+/// How a message states that something is too long.
+const EXCESSES: [&str; 12] = [
+    "exceed",
+    "longer than",
+    "larger than",
+    "greater than",
+    "more than",
+    "too long",
+    "too large",
+    "too big",
+    "too many",
+    "does not fit",
+    "doesn't fit",
+    "overflow",
+];
+/// Statements of a limit that are excesses in a rejection only.
+const LIMITS: [&str; 5] = [" > ", " but ", " got ", " only ", " up to "];
+
 /// Whether the prompt was too long. `kinds` are the vendor's types and codes in lower case.
 pub(crate) fn is_overflow(status: u16, kinds: &[String], detail: &str) -> bool {
     let detail = detail.to_lowercase();
@@ -105,8 +138,14 @@ pub(crate) fn is_overflow(status: u16, kinds: &[String], detail: &str) -> bool {
             kinds.iter().any(|kind| CODES.contains(&kind.as_str()))
                 || contains_any(&PHRASES)
                 || names_a_maximum(&detail)
+                || contains_any(&SUBJECTS) && (contains_any(&EXCESSES) || contains_any(&LIMITS))
         }
-        500 => kinds.iter().any(|kind| kind == "exceed_context_size_error") || contains_any(&LOCAL_SERVER_PHRASES),
+        500 => {
+            kinds.iter().any(|kind| kind == "exceed_context_size_error")
+                || contains_any(&LOCAL_SERVER_PHRASES)
+                // Other failures of a server mention the context, too, but not its size.
+                || contains_any(&SUBJECTS) && contains_any(&EXCESSES) && window_in(&detail).is_some()
+        }
         _ => false,
     }
 }

@@ -300,6 +300,14 @@ fn every_vendors_error_for_a_long_prompt_is_recognised() {
             400,
             r#"{"object":"error","message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens in the messages, Please reduce the length of the messages.","type":"BadRequestError","code":400}"#,
         ),
+        // Others
+        (500, r#"{"error":"context size exceeded: n_ctx = 8192"}"#),
+        (
+            400,
+            r#"{"error":"The prompt has 20000 tokens but the model has a context window of 8192"}"#,
+        ),
+        (400, r#"{"error":"model's max input length is 8192, got 20000"}"#),
+        (400, r#"{"error":"prompt tokens 20000 > max_seq_len 8192"}"#),
     ];
     for (status, body) in cases {
         assert_eq!(kind(&response_error(status, body)), "overflow", "{status} {body}");

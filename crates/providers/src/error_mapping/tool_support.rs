@@ -1,7 +1,7 @@
 //! Recognises errors about models or servers without tool calls.
 
 /// Phrases of single servers, in lower case.
-const PHRASES: [&str; 5] = [
+const PHRASES: [&str; 9] = [
     // llama.cpp without --jinja
     "tools param requires --jinja",
     "cannot use tools with",
@@ -10,6 +10,11 @@ const PHRASES: [&str; 5] = [
     "requires --tool-call-parser",
     // OpenRouter
     "endpoints found that support tool use",
+    // Others
+    "no tool support",
+    "no tool call",
+    "no function call",
+    "without tool support",
 ];
 /// The feature, as a word of its own: `tool_choice` and `tools[0].name` are other subjects.
 const SUBJECTS: [&str; 9] = [
@@ -24,7 +29,7 @@ const SUBJECTS: [&str; 9] = [
     "function calling",
 ];
 /// How servers state that a feature or a parameter is missing.
-const DENIALS: [&str; 12] = [
+const DENIALS: [&str; 17] = [
     "not support",
     "n't support",
     "unsupported",
@@ -34,6 +39,11 @@ const DENIALS: [&str; 12] = [
     "not implemented",
     "unrecognized",
     "unknown parameter",
+    "unknown field",
+    "unknown argument",
+    "unknown property",
+    "unknown name",
+    "additional properties are not allowed",
     "unexpected keyword",
     "extra inputs are not permitted",
     "extra fields not permitted",
