@@ -1,6 +1,7 @@
 //! Random sequences of commands in a project with tracked, uncommitted and ignored files: undo restores every file.
 //!
-//! `HEW_UNDO_SEQUENCES` sets the number of sequences and `HEW_UNDO_FILES` the maximum number of files.
+//! `HEW_UNDO_SEQUENCES` sets the number of sequences, `HEW_UNDO_FIRST` the first one and `HEW_UNDO_FILES` the maximum number
+//! of files.
 
 use super::data_loss::{files, git, missing, prompted_commands};
 use super::{Fixture, MODEL};
@@ -32,6 +33,16 @@ impl Generator {
 
     fn pick<'a>(&mut self, all: &'a [String]) -> &'a str {
         &all[self.below(all.len() as u64) as usize]
+    }
+
+    /// The number of files of a sequence: the maximum in one of 25, otherwise with the same share of each order of
+    /// magnitude, since most defects depend on names and commands and not on the number.
+    fn file_count(&mut self, seed: u64, most: u64) -> u64 {
+        if seed.is_multiple_of(25) {
+            return most;
+        }
+        let (least, share) = ((most / 100).max(30) as f64, self.below(1_000) as f64 / 1_000.0);
+        (least * (most as f64 / least).powf(share)) as u64
     }
 
     /// A command that changes existing files; `names` are files of the project.
@@ -94,12 +105,14 @@ async fn random_command_sequences_lose_no_file() {
         setting("HEW_UNDO_SEQUENCES", SEQUENCES),
         setting("HEW_UNDO_FILES", FILES),
     );
-    for seed in 0..sequences {
+    let first = setting("HEW_UNDO_FIRST", 0);
+    let mut total = 0;
+    for seed in first..first + sequences {
         let mut random = Generator(seed * 7_919 + 17);
         let in_git = seed % 2 == 0;
         let fixture = Fixture::new(&[], prompted_commands()).await;
         let root = fixture.project.root();
-        populate(root, most / 4 + random.below(most * 3 / 4), in_git);
+        populate(root, random.file_count(seed, most), in_git);
         let before = files(root);
         let mut commands = Vec::new();
         for turn in 0..3 {
@@ -127,6 +140,10 @@ async fn random_command_sequences_lose_no_file() {
             Vec::<String>::new(),
             "seed {seed} {commands:?}"
         );
-        println!("sequence {seed}: {} files, {commands:?}", before.len());
+        total += before.len();
+        println!(
+            "sequence {seed}: {} files ({total} in total), {commands:?}",
+            before.len()
+        );
     }
 }
