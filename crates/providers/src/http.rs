@@ -16,6 +16,7 @@ use http_body::{Body, Frame, SizeHint};
 use reqwest::Url;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -25,6 +26,9 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Servers close idle connections after about a minute; hew closes them earlier.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// The addresses of `localhost`: not every resolver knows both, and a server may listen on one of them.
+const LOCALHOST: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
 /// The `User-Agent` header.
 pub(crate) const USER_AGENT: &str = concat!("hew/", env!("CARGO_PKG_VERSION"));
@@ -110,6 +114,7 @@ fn build_client(settings: &ProviderSettings, urls: &[&Url]) -> Result<reqwest::C
         // A redirect would send the key to another host.
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(USER_AGENT)
+        .resolve_to_addrs("localhost", &LOCALHOST.map(|address| SocketAddr::new(address, 0)))
         .no_proxy();
     if let Some(proxy) = proxy {
         let proxy = reqwest::Proxy::all(proxy).map_err(|error| invalid_address(settings, "the proxy", &error))?;

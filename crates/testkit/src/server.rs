@@ -33,11 +33,16 @@ impl Server {
 
     /// Starts on a given port.
     pub async fn start_on(port: u16, script: Script) -> Result<Self, Error> {
+        Self::start_at((Ipv4Addr::LOCALHOST, port).into(), script).await
+    }
+
+    /// Starts at a given address.
+    pub async fn start_at(address: SocketAddr, script: Script) -> Result<Self, Error> {
         let failed = |source| Error::Listen {
-            address: format!("127.0.0.1:{port}"),
+            address: address.to_string(),
             source,
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(failed)?;
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {
             play: Mutex::new(Playback::new(script)),

@@ -1,6 +1,7 @@
 //! Models of local servers: discovered without configuration, described by their servers, and adapted after rejections.
 
 use serde_json::{Value, json};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use testkit::{Fault, Hew, Output, Project, Script, Server, Turn, TurnOrder};
 
 /// The variable of each server's address, and the provider's name.
@@ -57,6 +58,30 @@ async fn a_running_local_server_is_used_without_configuration() {
             "{provider}"
         );
         assert!(bodies[1]["messages"].to_string().contains("hello"), "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_listens_on_one_address_of_localhost_is_found() {
+    for address in [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)] {
+        // Not every machine has IPv6.
+        let Ok(server) = Server::start_at((address, 0).into(), task()).await else {
+            continue;
+        };
+        let project = Project::new(&[("a.txt", "hello")]).unwrap();
+        for host in ["localhost", "0.0.0.0", "[::]"] {
+            let hew = unconfigured("OLLAMA_HOST", &server, &project);
+            let hew = hew.env("OLLAMA_HOST", format!("{host}:{}", server.port()));
+            let output = hew.args(["doctor"]).run().await.unwrap();
+            assert!(
+                output.stdout.contains("ollama/coder-32b"),
+                "{address} {host}: {}",
+                output.stdout
+            );
+        }
+        let hew = unconfigured("LLAMACPP_BASE_URL", &server, &project);
+        let output = run(hew.env("LLAMACPP_BASE_URL", format!("http://localhost:{}/v1", server.port()))).await;
+        assert_eq!(output.stdout, "It says hello.\n", "{address}: {}", output.stderr);
     }
 }
 
@@ -125,6 +150,9 @@ async fn a_server_that_rejects_tools_gets_calls_in_text() {
         "registry.ollama.ai/library/gemma:2b does not support tools",
         "`tool calling` is not supported with this model",
         "Unrecognized request argument supplied: tools",
+        "json: unknown field \"tools\"",
+        "Additional properties are not allowed ('tools' was unexpected)",
+        "Invalid value for tools: this model has no tool support",
         "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
     ] {
         let rejected = Fault::BadRequest {

@@ -1,6 +1,7 @@
 //! URLs of providers and proxies.
 
 use crate::environment::ProcessEnv;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// Completes a base URL: `OLLAMA_HOST` and similar variables may be a bare host, without scheme, port or path.
 pub(super) fn complete_url(text: &str, variable: &str, known: &str) -> String {
@@ -17,14 +18,20 @@ pub(super) fn complete_url(text: &str, variable: &str, known: &str) -> String {
         Some(at) => rest.split_at(at),
         None => (rest, "/v1"),
     };
+    let usual_port = || port(known).unwrap_or("11434");
     let (name, port) = match host.rsplit_once(':') {
+        Some(_) if host.parse::<Ipv6Addr>().is_ok() => (host, usual_port()),
         Some((name, port)) if !port.is_empty() && port.chars().all(|c| c.is_ascii_digit()) => (name, port),
-        Some(_) | None => (host.trim_end_matches(':'), port(known).unwrap_or("11434")),
+        Some(_) | None => (host.trim_end_matches(':'), usual_port()),
     };
-    // A server that listens on all addresses is reached on this machine.
     let name = match name {
-        "" | "0.0.0.0" | "[::]" => "127.0.0.1",
+        // A server that listens on all addresses is reached on this machine.
+        "" | "*" | "0.0.0.0" | "::" | "[::]" => "localhost",
         name => name,
+    };
+    let name = match name.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{name}]"),
+        Err(_) => name.to_owned(),
     };
     format!("{scheme}://{name}:{port}{path}")
 }
@@ -32,7 +39,8 @@ pub(super) fn complete_url(text: &str, variable: &str, known: &str) -> String {
 /// Whether a URL is on this machine.
 pub(super) fn is_loopback(url: &str) -> bool {
     let host = host(url);
-    host == "localhost" || host == "::1" || host.starts_with("127.") || host.ends_with(".localhost")
+    let is_local = |address: IpAddr| address.is_loopback() || address.is_unspecified();
+    host == "localhost" || host.ends_with(".localhost") || host.parse().is_ok_and(is_local)
 }
 
 /// The proxy for a URL: the configured one, or that of the usual variables. This machine needs none.
@@ -89,12 +97,18 @@ mod tests {
 
     #[test]
     fn bare_hosts_become_urls() {
-        let known = "http://127.0.0.1:11434/v1";
+        let known = "http://localhost:11434/v1";
         for (text, full) in [
-            ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+            ("0.0.0.0", "http://localhost:11434/v1"),
+            ("*", "http://localhost:11434/v1"),
+            ("::", "http://localhost:11434/v1"),
+            ("[::]:5000", "http://localhost:5000/v1"),
+            ("::1", "http://[::1]:11434/v1"),
+            ("[::1]", "http://[::1]:11434/v1"),
+            ("http://[::1]:5000", "http://[::1]:5000/v1"),
             ("gpu.lan:8000", "http://gpu.lan:8000/v1"),
             ("https://gpu.lan/", "https://gpu.lan:11434/v1"),
-            (":5000", "http://127.0.0.1:5000/v1"),
+            (":5000", "http://localhost:5000/v1"),
             ("http://h:1/api/v1", "http://h:1/api/v1"),
         ] {
             assert_eq!(complete_url(text, "OLLAMA_HOST", known), full, "{text}");

@@ -1,7 +1,7 @@
 //! Opens connections to a server, directly or through a proxy.
 
 use super::socket::BatchingSocket;
-use super::{CONNECT_TIMEOUT, ConnectionError, RequestBody, USER_AGENT};
+use super::{CONNECT_TIMEOUT, ConnectionError, LOCALHOST, RequestBody, USER_AGENT};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, HOST, PROXY_AUTHORIZATION};
@@ -10,6 +10,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use reqwest::Url;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -155,10 +156,21 @@ impl Endpoint {
         connector.set_keepalive_retries(Some(KEEPALIVE_PROBES));
         #[cfg(target_os = "linux")]
         connector.set_tcp_user_timeout(Some(KEEPALIVE_INTERVAL * 2));
-        let address = format!("http://{}:{}/", self.host, self.port);
-        let uri = address.parse::<Uri>().map_err(ConnectionError::other)?;
-        let socket = connector.call(uri).await.map_err(ConnectionError::other)?;
-        Ok(Box::new(BatchingSocket::new(socket.into_inner())))
+        let authorities = match self.host.as_str() {
+            "localhost" => LOCALHOST
+                .map(|address| SocketAddr::new(address, self.port).to_string())
+                .to_vec(),
+            host => vec![format!("{host}:{}", self.port)],
+        };
+        let mut failure = None;
+        for authority in authorities {
+            let uri = format!("http://{authority}/").parse::<Uri>();
+            match connector.call(uri.map_err(ConnectionError::other)?).await {
+                Ok(socket) => return Ok(Box::new(BatchingSocket::new(socket.into_inner()))),
+                Err(error) => failure = failure.or(Some(ConnectionError::other(error))),
+            }
+        }
+        Err(failure.unwrap_or(ConnectionError::Timeout))
     }
 }
 

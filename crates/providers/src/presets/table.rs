@@ -307,7 +307,7 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "ollama",
         title: "Ollama",
-        base_url: "http://127.0.0.1:11434/v1",
+        base_url: "http://localhost:11434/v1",
         key_env: &["OLLAMA_API_KEY"],
         url_env: &["OLLAMA_BASE_URL", "OLLAMA_HOST"],
         quirks: Quirks {
@@ -320,7 +320,7 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "lmstudio",
         title: "LM Studio",
-        base_url: "http://127.0.0.1:1234/v1",
+        base_url: "http://localhost:1234/v1",
         key_env: &["LMSTUDIO_API_KEY", "LM_API_TOKEN"],
         url_env: &["LMSTUDIO_BASE_URL", "LM_STUDIO_API_BASE"],
         ..LOCAL
@@ -328,7 +328,7 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "llamacpp",
         title: "llama.cpp",
-        base_url: "http://127.0.0.1:8080/v1",
+        base_url: "http://localhost:8080/v1",
         key_env: &["LLAMA_API_KEY"],
         url_env: &["LLAMACPP_BASE_URL", "LLAMA_BASE_URL"],
         quirks: Quirks {
@@ -340,7 +340,7 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "vllm",
         title: "vLLM",
-        base_url: "http://127.0.0.1:8000/v1",
+        base_url: "http://localhost:8000/v1",
         key_env: &["VLLM_API_KEY"],
         url_env: &["VLLM_BASE_URL", "HOSTED_VLLM_API_BASE"],
         quirks: Quirks {
