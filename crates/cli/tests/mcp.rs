@@ -61,6 +61,10 @@ async fn tools_of_a_new_server_are_in_the_first_request_and_the_prompt_stays_the
             "UseMcpTool",
             json!({"server": "plain", "name": "first", "arguments": "{}"}),
         ),
+        (
+            "use_mcp_tool",
+            json!({"serverName": "plain", "toolName": "first", "args": {}}),
+        ),
     ];
     let turns = calls.iter().map(|(name, input)| Turn::calls(*name, input.clone()));
     let script = Script::new().turns(turns).turn(Turn::text("Done."));
@@ -98,6 +102,43 @@ async fn tools_of_a_new_server_are_in_the_first_request_and_the_prompt_stays_the
             "the prefix has changed"
         );
     }
+}
+
+#[tokio::test]
+async fn a_call_of_an_unknown_server_or_tool_names_the_known_ones() {
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let mcp_tool = |server: &str, tool: &str| {
+        let input = json!({"server_name": server, "tool_name": tool, "arguments": {}});
+        Turn::calls("use_mcp_tool", input)
+    };
+    let calls = [mcp_tool("other", "first"), mcp_tool("plain", "other")];
+    let server = Server::start(Script::new().turns(calls).turn(Turn::text("Done.")))
+        .await
+        .unwrap();
+    let hew = hew(&server, &project);
+    configure(&hew, &["plain"], "");
+    run(&hew, &["--permission", "full"]).await;
+    let results = results(&last(&server));
+    assert!(results[0].contains("such servers are `plain`"), "{results:?}");
+    assert!(
+        results[1].contains("The tools of the server `plain`: `first`."),
+        "{results:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_added_by_a_call_can_be_called_next() {
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let calls = ["first", "second"].map(|name| Turn::calls(name, json!({})));
+    let server = Server::start(Script::new().turns(calls).turn(Turn::text("Done.")))
+        .await
+        .unwrap();
+    let hew = hew(&server, &project);
+    configure(&hew, &["changing"], "");
+    run(&hew, &["--permission", "full"]).await;
+    let results = results(&last(&server));
+    assert_eq!(results[1], "changing did second", "{results:?}");
+    assert!(!last(&server).offers("second"), "the tool list has changed");
 }
 
 #[tokio::test]

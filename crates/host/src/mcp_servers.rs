@@ -34,7 +34,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a new session waits for servers that are used for the first time.
-const FIRST_START_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const FIRST_START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The project and the configuration of MCP servers.
 #[derive(Clone, Copy)]
@@ -119,14 +119,20 @@ pub fn server_environment(context: McpContext<'_>) -> Result<McpEnvironment> {
 }
 
 /// Starts the servers without a cached offer. The tools of those that start in time are part of the first request.
-pub(crate) async fn start(servers: &McpServers) {
+/// Returns a problem for each of the others; they are announced when they have started.
+pub(crate) async fn start(servers: &McpServers, limit: Duration) -> Vec<String> {
     servers.set_announces_first(false);
     servers.start();
     if !servers.starting().is_empty() {
-        // Those that start later are announced.
-        drop(tokio::time::timeout(FIRST_START_TIMEOUT, servers.wait_until_started()).await);
+        drop(tokio::time::timeout(limit, servers.wait_until_started()).await);
     }
     servers.set_announces_first(true);
+    let seconds = limit.as_secs();
+    let late = servers.starting().into_iter().map(|server| {
+        let hint = servers.network_hint(&server);
+        format!("the MCP server `{server}` has not started after {seconds} s and continues to start{hint}")
+    });
+    late.collect()
 }
 
 /// Follows changes of the files that define servers.
@@ -534,5 +540,30 @@ mod tests {
             assert!(matches!(&all[0].transport, Ok(McpTransport::Stdio { command, .. }) if command == "mine"));
             assert!(problems[0].contains("not trusted"), "{problems:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_start_in_time_is_reported() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().display().to_string();
+        let env = ProcessEnv::from([("HOME", home.as_str())]);
+        let layers = [ConfigLayer {
+            origin: ConfigOrigin::User("/u".into()),
+            table: "[mcp.slow]\ncommand = '/bin/sleep'\nargs = ['1000']".parse().unwrap(),
+        }];
+        let context = McpContext {
+            config: &Config::default(),
+            layers: &layers,
+            root: temp.path(),
+            trust: ProjectTrust::Trusted,
+            env: &env,
+            extra: &[],
+            confinement: None,
+        };
+        let (servers, problems) = servers(context, NotificationSender::none(), None, None).unwrap();
+        assert_eq!(problems, Vec::<String>::new());
+        let late = start(&servers, Duration::ZERO).await;
+        let expected = "the MCP server `slow` has not started after 0 s and continues to start";
+        assert_eq!(late, [expected]);
     }
 }

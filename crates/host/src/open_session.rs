@@ -14,7 +14,7 @@ use crate::grants::GrantFile;
 use crate::models::{ModelRegistry, connect_models, default_effort, model_source};
 use crate::open_session::servers::SessionServers;
 use crate::open_session::tools::SessionTools;
-pub(crate) use crate::open_session::tools::active_profile;
+pub(crate) use crate::open_session::tools::{active_profile, offered_tools};
 use crate::project_context::{choose_mode, load_modes, open_workspace, project_context};
 use crate::redaction::Redactor;
 use crate::sessions::{existing_root, prune_checkpoints};

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::environment::ProcessEnv;
 use crate::failure::Result;
 use crate::models::ModelRegistry;
-use crate::open_session::active_profile;
+use crate::open_session::{active_profile, offered_tools};
 use crate::project_context::open_workspace;
 use crate::redaction::Redactor;
 use crate::{confinement, images, paths, web};
@@ -26,7 +26,7 @@ pub async fn session_tools(
 ) -> Result<tool::Registry> {
     let tools = manual_tools(config, env, root, Some(info), permissions, modes).await?;
     Ok(match active_profile(config)? {
-        Some(profile) => tools.filtered(move |tool| profile.offers(&tool.spec().name)),
+        Some(profile) => offered_tools(&tools, profile),
         None => tools,
     })
 }

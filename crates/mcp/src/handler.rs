@@ -14,10 +14,10 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use rmcp::{ClientHandler, ErrorData};
 use serde_json::json;
-use tokio::sync::Notify;
 
 use crate::calls::McpCalls;
 use crate::definition::{ElicitationPolicy, SamplingPolicy};
+use crate::offer_changes::OfferChanges;
 use crate::server_log::ServerLog;
 use crate::{elicitation, sampling};
 
@@ -31,7 +31,7 @@ pub(crate) struct McpClientHandler {
     pub(crate) model: Option<Arc<dyn Model>>,
     pub(crate) calls: McpCalls,
     /// Notified when the server's offer changes.
-    pub(crate) changed: Arc<Notify>,
+    pub(crate) changed: Arc<OfferChanges>,
     pub(crate) log: ServerLog,
 }
 
@@ -115,15 +115,15 @@ impl ClientHandler for McpClientHandler {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+        self.changed.report();
     }
 
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+        self.changed.report();
     }
 
     async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+        self.changed.report();
     }
 
     fn get_info(&self) -> ClientConfig {

@@ -19,6 +19,7 @@ mod handler;
 mod import;
 mod mcp_tool;
 mod offer;
+mod offer_changes;
 mod resource;
 mod sampling;
 mod server;

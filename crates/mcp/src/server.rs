@@ -11,7 +11,6 @@ use rmcp::model::{
     PingRequest, ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, RequestId, ServerResult,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RoleClient, ServiceError};
-use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tool::CallContext;
@@ -25,6 +24,7 @@ use crate::environment::McpEnvironment;
 use crate::error::{Error, bounded};
 use crate::handler::McpClientHandler;
 use crate::offer::{self, PromptOffer, ResourceOffer, ServerOffer, ToolOffer};
+use crate::offer_changes::OfferChanges;
 use crate::server_log::ServerLog;
 
 /// Delay after the first failure; doubles each time.
@@ -47,7 +47,7 @@ pub(crate) struct ManagedServer {
     slot: tokio::sync::Mutex<ConnectionSlot>,
     shown: Mutex<ServerSnapshot>,
     calls: McpCalls,
-    changed: Arc<Notify>,
+    changed: Arc<OfferChanges>,
     log: ServerLog,
     /// Called after every change of the snapshot.
     on_change: Arc<dyn Fn() + Send + Sync>,
@@ -142,6 +142,11 @@ impl ManagedServer {
         self.lock_snapshot().clone()
     }
 
+    /// Whether it reported a change of its offer that is not queried yet.
+    pub(crate) fn has_reported_change(&self) -> bool {
+        self.changed.is_pending()
+    }
+
     fn set_state(&self, state: McpServerState) {
         self.lock_snapshot().state = state;
         (self.on_change)();
@@ -158,7 +163,7 @@ impl ManagedServer {
     async fn connection(self: &Arc<Self>) -> Result<Arc<LiveConnection>, Error> {
         let (live, made) = self.ensure_connected().await?;
         if made == ConnectionAge::New {
-            self.changed.notify_one();
+            self.changed.request_query();
         }
         Ok(live)
     }
@@ -184,6 +189,7 @@ impl ManagedServer {
         match self.connect().await.map_err(|error| self.redacted(error)) {
             Ok(live) => {
                 let live = Arc::new(live);
+                self.changed.complete(self.changed.reported());
                 let watching = tokio::spawn(watch(
                     Arc::downgrade(self),
                     Arc::downgrade(&live),
@@ -578,15 +584,18 @@ impl ManagedServer {
 }
 
 /// Queries the offer again when the server reports a change.
-async fn watch(server: Weak<ManagedServer>, live: Weak<LiveConnection>, changed: Arc<Notify>) {
+async fn watch(server: Weak<ManagedServer>, live: Weak<LiveConnection>, changed: Arc<OfferChanges>) {
     loop {
-        changed.notified().await;
+        changed.requested().await;
         sleep(CHANGE_DEBOUNCE).await;
         let (Some(server), Some(live)) = (server.upgrade(), live.upgrade()) else {
             return;
         };
+        let reported = changed.reported();
         // On an error the old offer is kept.
         drop(server.refresh(&live).await);
+        changed.complete(reported);
+        (server.on_change)();
     }
 }
 

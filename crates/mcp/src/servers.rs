@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tool::{DynTool, DynamicTools};
 
+use crate::connect;
 use crate::content;
 use crate::definition::McpDefinition;
 use crate::environment::McpEnvironment;
@@ -292,6 +293,12 @@ impl McpServers {
         self.all().into_iter().map(status).collect()
     }
 
+    /// A hint for a server that does not start because it has no network; empty if it has.
+    pub fn network_hint(&self, name: &str) -> &'static str {
+        let server = lock(&self.0.servers).get(name).cloned();
+        server.map_or("", |server| connect::network_hint(&server.definition, &self.0.env))
+    }
+
     /// Connects to a server and queries its offer.
     pub async fn check(&self, name: &str) -> Result<Arc<ServerOffer>, Error> {
         let server = self.server(name)?;
@@ -402,7 +409,8 @@ impl DynamicTools for McpServers {
         self.update_definitions();
         let waiting = self.usable().filter(|server| {
             let shown = server.snapshot();
-            shown.offer.is_none() && !matches!(shown.state, McpServerState::Failed(_))
+            let is_unknown = shown.offer.is_none() && !matches!(shown.state, McpServerState::Failed(_));
+            is_unknown || server.has_reported_change()
         });
         waiting.map(|server| server.definition.name.clone()).collect()
     }

@@ -138,13 +138,14 @@ impl Registry {
         self.hints.insert(name, hint);
     }
 
-    /// What to use instead of an unknown tool, if it is one of another agent.
+    /// A sentence about an unavailable tool, if it is known: what to use instead, or that it is not available.
     pub fn hint_for(&self, name: &str) -> Option<String> {
         let folded = fold_name(name);
         let hint = self.hints.iter().find(|(known, _)| fold_name(known) == folded);
         match (hint, self.own_name(name)) {
-            (Some((_, hint)), _) => Some((*hint).to_owned()),
-            (None, Some(own)) => Some(format!("`{own}`, which is not available in this session")),
+            (Some((_, hint)), _) => Some(format!("In hew: {hint}.")),
+            (None, Some(own)) if fold_name(own) == folded => Some("It is not available in this session.".to_owned()),
+            (None, Some(own)) => Some(format!("In hew: `{own}`, which is not available in this session.")),
             (None, None) => None,
         }
     }
@@ -376,12 +377,15 @@ mod tests {
         assert!(registry.get("adder").is_none());
         assert_eq!(
             registry.hint_for("Subtract").as_deref(),
-            Some("`add` with negative numbers")
+            Some("In hew: `add` with negative numbers.")
         );
         registry.remove("add");
         assert!(registry.get("sum").is_none());
         let hint = registry.hint_for("add_numbers");
-        assert_eq!(hint.as_deref(), Some("`add`, which is not available in this session"));
+        let unavailable = "In hew: `add`, which is not available in this session.";
+        assert_eq!(hint.as_deref(), Some(unavailable));
+        let hint = registry.hint_for("add");
+        assert_eq!(hint.as_deref(), Some("It is not available in this session."));
         assert_eq!(registry.hint_for("adder"), None);
     }
 

@@ -231,10 +231,8 @@ impl CallQueue {
         let approver = Arc::new(approver);
         let context = self.context(&call, &approver, session);
         let names: Vec<_> = session.env.config.tools.names().take(MAX_TOOL_NAMES).collect();
-        let names = match session.env.config.tools.hint_for(&call.tool) {
-            Some(hint) => format!("In hew: {hint}."),
-            None => format!("The available tools are: {}.", names.join(", ")),
-        };
+        let hint = session.env.config.tools.hint_for(&call.tool);
+        let names = hint.unwrap_or_else(|| format!("The available tools are: {}.", names.join(", ")));
         session.turn.running.spawn(async move {
             let begun = Instant::now();
             let (id, name, input) = (call.id.clone(), call.tool.clone(), Value::clone(&call.input));

@@ -54,7 +54,7 @@ impl SessionServers {
         let context = mcp_context(request, confinement.as_ref());
         let profile = active_profile(config)?;
         let (mcp, mcp_problems) = mcp_servers::servers(context, notices, Some(Arc::clone(model)), profile)?;
-        mcp_servers::start(&mcp).await;
+        problems.extend(mcp_servers::start(&mcp, mcp_servers::FIRST_START_TIMEOUT).await);
         let (agents, agent_problems) = acp_agents::load(config, env, root, workspace, commands.confinement.clone());
         problems.extend(mcp_problems.into_iter().chain(agent_problems));
         let servers = SessionServers {

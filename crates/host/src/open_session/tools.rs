@@ -39,8 +39,7 @@ impl<'a> SessionTools<'a> {
         let options = self.options(jobs).await?;
         let tools = toolbox::build_registry(self.workspace.clone(), self.servers.environment.clone(), options);
         Ok(match active_profile(config)? {
-            // The tools of MCP servers were already selected by server.
-            Some(profile) => tools.filtered(move |tool| tool.source().is_some() || profile.offers(&tool.spec().name)),
+            Some(profile) => offered_tools(&tools, profile),
             None => tools,
         })
     }
@@ -117,6 +116,27 @@ impl<'a> SessionTools<'a> {
     }
 }
 
+/// The tools that a profile offers. Those of MCP servers were already selected by server.
+pub(crate) fn offered_tools(tools: &Registry, mut profile: policy::ToolProfile) -> Registry {
+    // A tool may have another name for this model, such as the edit tool.
+    let own_name = |name: String| tools.get(&name).map_or(name, |tool| tool.spec().name.clone());
+    let named = std::mem::take(&mut profile.tools);
+    profile.tools = named.into_iter().map(|(name, is_on)| (own_name(name), is_on)).collect();
+    let enabled: Vec<String> = profile
+        .tools
+        .iter()
+        .filter(|(_, is_on)| **is_on)
+        .map(|(name, _)| name.clone())
+        .collect();
+    let mut offered = tools.filtered(move |tool| tool.source().is_some() || profile.offers(&tool.spec().name));
+    // A model that cannot call deferred tools by search needs them listed.
+    let has_forwarder = |tools: &Registry| tools.iter().any(|tool| tool.is_forwarder());
+    if has_forwarder(tools) && !has_forwarder(&offered) {
+        enabled.iter().for_each(|name| offered.undefer(name));
+    }
+    offered
+}
+
 /// The active profile.
 pub(crate) fn active_profile(config: &Config) -> Result<Option<policy::ToolProfile>> {
     let Some(name) = config.profile.as_deref() else {
@@ -133,5 +153,47 @@ pub(crate) fn active_profile(config: &Config) -> Result<Option<policy::ToolProfi
             Err(Failure::usage(format!("there is no profile `{name}`"))
                 .hint(format!("the profiles are {}", names.join(", "))))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn a_profile_offers_its_tools_under_any_of_their_names() {
+        let temp = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(temp.path()).unwrap();
+        let options = Options {
+            model: Some("openai/gpt-5"),
+            ..Options::default()
+        };
+        let all = toolbox::build_registry(workspace, sandbox::ProcessEnvironment::default(), options);
+        assert!(all.specs().iter().any(|spec| spec.name == "apply_patch"));
+        let listed = |names: &[(&str, bool)], other: policy::DefaultSwitch| -> BTreeSet<String> {
+            let named = names.iter().map(|(name, is_on)| ((*name).to_owned(), *is_on));
+            let profile = policy::ToolProfile {
+                tools: named.collect::<BTreeMap<_, _>>(),
+                other_tools: other,
+                ..policy::ToolProfile::default()
+            };
+            let offered = offered_tools(&all, profile);
+            offered.specs().iter().map(|spec| spec.name.clone()).collect()
+        };
+        let off = policy::DefaultSwitch::Off;
+        let expected = ["apply_patch", "definition", "read_file"].map(str::to_owned);
+        let names = [("edit_file", true), ("Read", true), ("definition", true)];
+        assert_eq!(listed(&names, off), expected.into(), "a deferred tool cannot be found");
+        let with_search = [("definition", true), ("find_tools", true), ("call_tool", true)];
+        assert_eq!(
+            listed(&with_search, off),
+            ["call_tool", "find_tools"].map(str::to_owned).into()
+        );
+        let without = listed(&[("Bash", false)], policy::DefaultSwitch::On);
+        assert!(
+            !without.contains("terminal") && without.contains("apply_patch"),
+            "{without:?}"
+        );
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::{CacheEntry, McpDefinition, ReadOnlyHints};
+use mcp::{CacheEntry, McpDefinition, McpEnvironment, ReadOnlyHints};
 use serde_json::json;
 use tool::{DynamicTools as _, ToolEffect};
 
-use crate::support::{Fixture, misbehaving, text, within_timeout};
+use crate::support::{Fixture, environment, misbehaving, text, within_timeout};
 
 /// A fixture with one server and its cached list of tools.
 async fn with_cached_tools(definition: McpDefinition) -> Fixture {
@@ -261,4 +261,20 @@ async fn changed_definitions_replace_only_their_servers() {
     assert_eq!(fixture.names(), ["changing_first"]);
     let output = fixture.call("changing_first", json!({})).await.unwrap();
     assert_eq!(text(&output), "changing did first");
+}
+
+#[test]
+fn a_server_without_network_has_a_hint() {
+    let temp = tempfile::tempdir().unwrap();
+    let level = sandbox::ConfinementLevel::Workspace;
+    let environment = McpEnvironment {
+        confinement: Some(sandbox::Confinement::new(level, [temp.path().to_owned()])),
+        ..environment(temp.path(), Arc::default())
+    };
+    let mut granted = misbehaving("silent", &[]);
+    granted.name = "granted".into();
+    granted.access.network = true;
+    let servers = mcp::McpServers::new(vec![misbehaving("silent", &[]), granted], environment);
+    assert!(servers.network_hint("silent").contains("`network = true`"));
+    assert_eq!(servers.network_hint("granted"), "");
 }

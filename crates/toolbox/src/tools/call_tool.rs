@@ -1,5 +1,6 @@
 //! Calls a deferred tool, so that the tool list and the provider's cache of it stay unchanged.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
@@ -95,9 +96,10 @@ impl DynTool for CallTool {
     fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
         let (named, inner) = (name(input)?, inner(input)?);
         let Some(tool) = target(input, named, tools) else {
+            let hint = server_hint(input, tools).or_else(|| tools.hint_for(named));
             let refusing = CallTool {
                 spec: self.spec.clone(),
-                hint: Some(tools.hint_for(named)?),
+                hint: Some(hint?),
             };
             return Some((Arc::new(refusing), input.clone()));
         };
@@ -120,15 +122,8 @@ impl CallTool {
         let detail = match (name(input), inner(input), &self.hint) {
             (None, ..) => "missing field `name`".to_owned(),
             (Some(_), None, _) => "input: it must be an object".to_owned(),
-            (Some(name), Some(_), None) => {
-                let server = server(input).map(|server| format!(" of a server `{server}`"));
-                let server = server.unwrap_or_default();
-                format!(
-                    "there is no tool named `{name}`{server}; {} shows all",
-                    find_tools::NAME
-                )
-            }
-            (Some(name), Some(_), Some(hint)) => format!("there is no tool named `{name}`; in hew: {hint}"),
+            (Some(name), Some(_), None) => format!("there is no tool named `{name}`; {} shows all", find_tools::NAME),
+            (Some(name), Some(_), Some(hint)) => format!("there is no tool named `{name}`. {hint}"),
         };
         Error::Input {
             tool: NAME.into(),
@@ -137,20 +132,50 @@ impl CallTool {
     }
 }
 
-/// The tool with this name, of the named server if there is one.
+/// The tool with this name, of the named server if there is one. A tool of another server is not meant.
 fn target(input: &Value, named: &str, tools: &Registry) -> Option<Arc<dyn DynTool>> {
-    let of_server = server(input).and_then(|server| tools.find(&format!("mcp__{server}__{named}")));
-    of_server.or_else(|| tools.find(named))
+    let Some(server) = server(input) else {
+        return tools.find(named);
+    };
+    let of_server = tools.find(&format!("mcp__{server}__{named}"));
+    of_server.or_else(|| {
+        tools
+            .find(named)
+            .filter(|tool| tool.source().is_none_or(|source| source == server))
+    })
+}
+
+/// The tools of the named server, or the servers with tools if it has none.
+fn server_hint(input: &Value, tools: &Registry) -> Option<String> {
+    let server = server(input)?;
+    let dynamic = tools.dynamic().map(|dynamic| dynamic.tools()).unwrap_or_default();
+    let (mut servers, mut own) = (BTreeSet::new(), BTreeSet::new());
+    for tool in tools.iter().chain(&dynamic) {
+        match tool.source() {
+            Some(source) if source == server => own.insert(format!("`{}`", tool.spec().name)),
+            Some(source) => servers.insert(format!("`{source}`")),
+            None => false,
+        };
+    }
+    let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
+    Some(match (own.is_empty(), servers.is_empty()) {
+        (false, _) => format!("The tools of the server `{server}`: {}.", list(own)),
+        (true, false) => format!(
+            "`{server}` is not a server with tools; such servers are {}.",
+            list(servers)
+        ),
+        (true, true) => "No server with tools is connected.".to_owned(),
+    })
 }
 
 fn server(input: &Value) -> Option<&str> {
-    ["server_name", "server"]
+    ["server_name", "serverName", "server"]
         .iter()
         .find_map(|key| input.get(key)?.as_str())
 }
 
 fn name(input: &Value) -> Option<&str> {
-    ["name", "tool", "tool_name"]
+    ["name", "tool", "tool_name", "toolName"]
         .iter()
         .find_map(|key| input.get(key)?.as_str())
 }
