@@ -14,6 +14,7 @@ use crate::{no_arguments, tools};
 mod code;
 mod documented;
 mod layers;
+mod links;
 mod manifests;
 mod map;
 pub(crate) mod names;
@@ -81,6 +82,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     problems.extend(manifests::check(&files));
     problems.extend(testdata::check(&files));
     problems.extend(documented::check(&files));
+    problems.extend(links::check(&files));
 
     for problem in &problems {
         println!("{}: {}", problem.place, problem.message);

@@ -1,5 +1,7 @@
 //! Tests that the documentation matches the code.
 
+mod examples;
+
 use crate::config;
 use crate::exit::{self, ExitStatus};
 use crate::output::events;
@@ -122,4 +124,20 @@ fn every_exit_code_is_described() {
         assert!(page.contains(&format!("| {code} |")), "docs/cli.md lacks {code}");
         assert!(exit::TABLE.contains(&code.to_string()), "--help lacks {code}");
     }
+}
+
+#[test]
+fn every_command_accepts_the_common_options() {
+    fn check(command: &clap::Command, path: &str) {
+        for option in ["cwd", "set", "log", "model", "mode", "permission", "effort"] {
+            let has = command.get_arguments().any(|arg| arg.get_long() == Some(option));
+            assert!(has, "{path} does not accept --{option}");
+        }
+        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+            check(inner, &format!("{path} {}", inner.get_name()));
+        }
+    }
+    let mut definition = crate::args::definition();
+    definition.build();
+    check(&definition, "hew");
 }
