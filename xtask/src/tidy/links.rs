@@ -51,10 +51,15 @@ fn anchors(text: &str) -> impl Iterator<Item = String> {
     let text = without_fences(text);
     let headings: Vec<String> = text
         .lines()
-        .filter_map(|line| line.strip_prefix('#').map(|line| line.trim_start_matches('#').trim().to_lowercase()))
+        .filter_map(|line| {
+            line.strip_prefix('#')
+                .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+        })
         .collect();
     headings.into_iter().map(|heading| {
-        let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+        let kept = heading
+            .chars()
+            .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
         kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
     })
 }

@@ -7,7 +7,12 @@ use host::config::{ConfigLayer, ConfigOrigin};
 use std::path::{Path, PathBuf};
 
 /// Words of examples that stand for one of several fixed values.
-const PLACEHOLDERS: &[(&str, &str)] = &[("COMMAND", "run"), ("SHELL", "bash"), ("JSON", "{}"), ("DECISION", "ask")];
+const PLACEHOLDERS: &[(&str, &str)] = &[
+    ("COMMAND", "run"),
+    ("SHELL", "bash"),
+    ("JSON", "{}"),
+    ("DECISION", "ask"),
+];
 
 /// The pages, with their names.
 fn pages() -> Vec<(String, String)> {
@@ -48,7 +53,9 @@ fn command_lines(page: &str) -> Vec<String> {
     });
     let spans = text.split('`').skip(1).step_by(2).filter(|span| !span.contains('\n'));
     let all = shell_lines.chain(spans).map(str::trim);
-    all.filter(|line| *line == "hew" || line.starts_with("hew ")).map(str::to_owned).collect()
+    all.filter(|line| *line == "hew" || line.starts_with("hew "))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The arguments of a command line, up to a comment, a redirection or a closing parenthesis. Optional placeholders are
@@ -68,7 +75,10 @@ fn arguments(line: &str) -> Vec<String> {
             (None, _) => word.get_or_insert_default().push(letter),
         }
     }
-    let words = words.into_iter().skip(1).filter(|word| !word.starts_with('[') && word != "…");
+    let words = words
+        .into_iter()
+        .skip(1)
+        .filter(|word| !word.starts_with('[') && word != "…");
     let filled = words.map(|word| match PLACEHOLDERS.iter().find(|(name, _)| *name == word) {
         Some((_, value)) => (*value).to_owned(),
         None => word.split("\\|").next().unwrap_or_default().to_owned(),
@@ -102,7 +112,10 @@ fn every_configuration_is_valid() {
         let (blocks, _) = split(&text);
         // Tasks of evaluations and themes have files of their own.
         let is_config = |block: &str| !block.contains("[solution]") && !block.contains("[styles]");
-        for (_, block) in blocks.iter().filter(|(language, block)| *language == "toml" && is_config(block)) {
+        for (_, block) in blocks
+            .iter()
+            .filter(|(language, block)| *language == "toml" && is_config(block))
+        {
             count += 1;
             std::fs::write(&file, block).unwrap();
             let read = ConfigLayer::read(&file, ConfigOrigin::User);
@@ -116,7 +129,13 @@ fn every_configuration_is_valid() {
 fn examples_are_found_and_placeholders_replaced() {
     let page = "Use `hew models [FILTER]` or `hew x\\|y RULE`.\n```console\n$ git diff | hew run \"a # b\" --json > x\nhew is here\n```\n";
     let lines = command_lines(page);
-    assert_eq!(lines, ["hew run \"a # b\" --json > x", "hew models [FILTER]", "hew x\\|y RULE"]);
+    assert_eq!(
+        lines,
+        ["hew run \"a # b\" --json > x", "hew models [FILTER]", "hew x\\|y RULE"]
+    );
     let words: Vec<Vec<String>> = lines.iter().map(|line| arguments(line)).collect();
-    assert_eq!(words, [vec!["run", "a # b", "--json"], vec!["models"], vec!["x", "RULE"]]);
+    assert_eq!(
+        words,
+        [vec!["run", "a # b", "--json"], vec!["models"], vec!["x", "RULE"]]
+    );
 }
