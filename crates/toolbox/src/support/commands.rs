@@ -158,7 +158,7 @@ impl RunningCommand {
     pub(crate) fn transcript(&self) -> Option<String> {
         let path = self.transcript.path()?.display();
         Some(match self.transcript.lost() {
-            Some(lost) => format!("{path}; {lost}"),
+            Some(lost) => format!("{path}, {lost}"),
             None => path.to_string(),
         })
     }

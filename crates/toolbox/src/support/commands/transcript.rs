@@ -69,7 +69,7 @@ impl CommandTranscript {
     pub(crate) fn lost(&self) -> Option<String> {
         match &self.storage {
             TranscriptStorage::File(file) if file.dropped() > 0 => {
-                Some(format!("{} bytes did not fit there", file.dropped()))
+                Some(format!("except that the last {} bytes did not fit there", file.dropped()))
             }
             TranscriptStorage::File(_) | TranscriptStorage::Memory(_) | TranscriptStorage::Nowhere => None,
         }
