@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tool::UsageReport;
 
 /// A reported prompt that is smaller than this fraction of its estimate is incomplete.
-const MAX_OVERESTIMATE: u64 = 3;
+pub(crate) const MAX_OVERESTIMATE: u64 = 3;
 
 /// Usage and cost of a session.
 pub(crate) struct Accounting {
@@ -56,7 +56,7 @@ impl Accounting {
 }
 
 impl Session {
-    /// Continues the ledger of an earlier process, if the session was resumed.
+    /// Continues the ledger and the token count of an earlier process, if the session was resumed.
     pub(crate) async fn restore_ledger(&mut self) {
         let Session {
             env,
@@ -68,7 +68,13 @@ impl Session {
         let is_resumed = || items.iter().any(|item| matches!(item.body, Body::Reply { .. }));
         if accounting.ledger.is_new() && is_resumed() {
             let (info, store) = (turn.model.info(), env.config.store.as_ref());
-            accounting.ledger.restore(env.session, items, info, store).await;
+            let last = accounting.ledger.restore(env.session, items, info, store).await;
+            if let Some(record) = last.filter(|record| !record.usage.estimated)
+                && let Some(item) = record.item
+            {
+                let tokens = record.usage.prompt_tokens() + record.usage.output;
+                conversation.compaction.restore_count(tokens, item, items);
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod summary;
 
+use crate::accounting::MAX_OVERESTIMATE;
 use crate::conversation::Conversation;
 use crate::hooks;
 use crate::panels;
@@ -79,6 +80,24 @@ impl CompactionState {
     /// Sets the token count reported by the provider.
     pub(crate) fn set_counted(&mut self, tokens: u64) {
         (self.counted, self.since) = (Some(tokens), 0);
+    }
+
+    /// Sets the token count after this reply as reported to an earlier process, unless later items have replaced a part of
+    /// the conversation or the report is implausible.
+    pub(crate) fn restore_count(&mut self, tokens: u64, reply: ItemId, items: &[Arc<Item>]) {
+        let at = items.iter().position(|item| item.id == reply);
+        let (Some(at), None) = (at, self.counted) else {
+            return;
+        };
+        let (before, later) = items.split_at(at + 1);
+        let size = |item: &Arc<Item>| item_tokens(item, self.family, self.budget);
+        let estimated: u64 = prompt::elided_items(before).iter().map(size).sum();
+        let is_boundary =
+            |item: &Arc<Item>| matches!(item.body, Body::Summary { .. } | Body::Panels { elision: Some(_), .. });
+        if tokens >= estimated / MAX_OVERESTIMATE && !later.iter().any(is_boundary) {
+            self.set_counted(tokens);
+            later.iter().for_each(|item| self.add_item(item));
+        }
     }
 
     /// Adds an appended item to the estimate.
@@ -177,6 +196,7 @@ fn fits_window(session: &Session) -> bool {
 /// Compacts the conversation if the next request needs it, and starts writing a summary if it soon will.
 pub(crate) async fn before_request(session: &mut Session) -> Result<(), Error> {
     session.update_budget();
+    session.restore_ledger().await;
     if session.env.config.compaction.automatic == AutoCompaction::Off {
         let budget = session.turn.frame.budget.map(|budget| budget.tokens);
         return fit(session, budget).await.map(drop);

@@ -42,20 +42,22 @@ impl RequestLedger {
     }
 
     /// Continues the ledger of an earlier process, so that the next request is compared with the last request of that
-    /// process.
-    pub(crate) async fn restore(&mut self, session: SessionId, items: &[Arc<Item>], info: &Info, store: &dyn Store) {
+    /// process. Returns the record of that request if it is completely stored and has the same model.
+    pub(crate) async fn restore(
+        &mut self,
+        session: SessionId,
+        items: &[Arc<Item>],
+        info: &Info,
+        store: &dyn Store,
+    ) -> Option<RequestRecord> {
         // Without the last request, only the expected cache hit of the next one is unknown.
         let records = store.request_records(session).await.unwrap_or_default();
-        let Some(last) = last_record(&records, items) else {
-            return;
-        };
+        let last = last_record(&records, items)?;
         if last.model != info.name() {
             self.ledger.set_previous_model(last.model.clone());
-            return;
+            return None;
         }
-        let Some((record, request)) = last_request(last, &records, items, store).await else {
-            return;
-        };
+        let (record, request) = last_request(last, &records, items, store).await?;
         let entry = self.ledger.begin_request(&request, info, record.at.0);
         let report = RequestReport {
             usage: &record.usage,
@@ -68,6 +70,7 @@ impl RequestLedger {
             messages: Arc::default(),
             ..request
         });
+        Some(record)
     }
 
     /// Registers a request before it is sent; `now` is in milliseconds.

@@ -5,7 +5,7 @@
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use testkit::{Hew, ParsedRequest, Project, RequestOutcome, Script, Server, Turn, TurnOrder};
+use testkit::{Hew, ParsedRequest, Project, RequestOutcome, Script, Server, Turn, TurnOrder, Usage};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-6";
 const WINDOW: &str = "models.\"anthropic/claude-sonnet-4-6\".window=20000";
@@ -78,6 +78,37 @@ async fn a_long_conversation_is_summarised_automatically_and_on_request() {
     assert!(compact.stdout.contains("Nothing is left to do."), "{}", compact.stdout);
     let asked = String::from_utf8_lossy(&server.requests().last().unwrap().body).into_owned();
     assert!(asked.contains("be brief"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_resumed_conversation_has_the_reported_size() {
+    let reported = Usage {
+        input: Some(17_000),
+        ..Usage::default()
+    };
+    let long = "All work and no play makes a dull answer. ".repeat(500);
+    let script = Script::new()
+        .order(TurnOrder::Sequence)
+        .turn(Turn::text(&long).usage(reported))
+        .turn(Turn::text("## Task\nSummarised."))
+        .turn(Turn::text("Second answer."));
+    let server = Server::start(script).await.unwrap();
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let hew = Hew::new(env!("CARGO_BIN_EXE_hew"))
+        .unwrap()
+        .with_server(&server)
+        .env("HEW_TITLE", "false")
+        .current_dir(project.root());
+    let common = ["-m", MODEL, "--set", WINDOW, "--small-model", MODEL];
+    let first = hew.clone().args(["run", "one"]).args(common).run().await.unwrap();
+    assert_eq!(first.code(), Some(0), "{}", first.stderr);
+    let second = hew.clone().args(["run", "-c", "two"]).args(common).run().await.unwrap();
+    assert!(
+        second.stderr.contains("summarised the conversation"),
+        "{}",
+        second.stderr
+    );
+    assert_eq!(second.stdout, "Second answer.\n", "{}", second.stderr);
 }
 
 /// A task of several steps, each of which reads files.
