@@ -6,6 +6,7 @@ use crate::config;
 use crate::exit::{self, ExitStatus};
 use crate::output::events;
 use providers::presets::{Hosting, Quirks, presets};
+use tool::ToolSet;
 
 fn page(name: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -123,6 +124,59 @@ fn every_exit_code_is_described() {
         let code = exit.code();
         assert!(page.contains(&format!("| {code} |")), "docs/cli.md lacks {code}");
         assert!(exit::TABLE.contains(&code.to_string()), "--help lacks {code}");
+    }
+}
+
+#[test]
+fn every_command_is_described() {
+    let page = page("cli.md");
+    for command in crate::args::definition()
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+    {
+        let name = format!("`hew {}", command.get_name());
+        let mut rest = page.split(&name).skip(1);
+        assert!(
+            rest.any(|rest| rest.starts_with(['`', ' '])),
+            "docs/cli.md lacks {name}`"
+        );
+    }
+}
+
+#[test]
+fn every_path_of_the_api_is_described_with_its_methods() {
+    let page = page("web.md");
+    let api = serde_json::to_value(server::http::openapi_document()).unwrap();
+    for (path, methods) in api["paths"].as_object().unwrap() {
+        let quoted = format!("`{}`", path.strip_prefix("/api/v1").unwrap_or(path));
+        let mut rows = page
+            .lines()
+            .filter(|line| line.starts_with('|') && line.contains(&quoted));
+        let names = methods.as_object().unwrap().keys().map(|name| name.to_uppercase());
+        let methods: Vec<String> = names.filter(|name| name != "PARAMETERS").collect();
+        let has_all = rows.any(|row| methods.iter().all(|method| row.contains(method)));
+        assert!(has_all, "docs/web.md lacks {quoted} with {methods:?}");
+    }
+}
+
+#[test]
+fn the_tools_of_the_mcp_server_and_of_small_models_are_described() {
+    let quoted = |name: &str| format!("`{name}`");
+    let page_of_server = page("mcp.md");
+    let (_, section) = page_of_server.split_once("## hew as a server").unwrap();
+    // Of the edit tools, one is offered.
+    let offered = toolbox::names_in(ToolSet::McpServer);
+    for name in offered
+        .into_iter()
+        .filter(|name| !["apply_patch", "edit_lines"].contains(name))
+    {
+        assert!(section.contains(&quoted(name)), "docs/mcp.md lacks {name}");
+    }
+    let providers = page("providers.md");
+    let (_, rest) = providers.split_once("A small model (").unwrap();
+    let (paragraph, _) = rest.split_once("\n\n").unwrap();
+    for name in toolbox::names_in(ToolSet::SmallModel) {
+        assert!(paragraph.contains(&quoted(name)), "docs/providers.md lacks {name}");
     }
 }
 

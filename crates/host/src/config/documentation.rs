@@ -37,5 +37,25 @@ fn description(schema: &Value, path: &[String]) -> Option<String> {
         }
         current = current.get("properties")?.get(name)?;
     }
-    Some(current.get("description")?.as_str()?.to_owned())
+    let text = current.get("description")?.as_str()?;
+    let values = fixed_values(schema, current).unwrap_or_default();
+    Some(match values.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text} One of {}.", values.join(", ")),
+    })
+}
+
+/// The values of a key that has a fixed set of them.
+fn fixed_values(schema: &Value, key: &Value) -> Option<Vec<String>> {
+    let choices = key.get("anyOf").and_then(Value::as_array);
+    let reference = choices
+        .map_or(key, |choices| choices.first().unwrap_or(key))
+        .get("$ref")?
+        .as_str()?;
+    let values = schema
+        .pointer(reference.trim_start_matches('#'))?
+        .get("oneOf")?
+        .as_array()?;
+    let names = values.iter().filter_map(|value| value.get("const")?.as_str());
+    Some(names.map(|name| format!("`{name}`")).collect())
 }

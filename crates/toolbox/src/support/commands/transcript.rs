@@ -68,9 +68,10 @@ impl CommandTranscript {
     /// A note about output that did not fit into the file.
     pub(crate) fn lost(&self) -> Option<String> {
         match &self.storage {
-            TranscriptStorage::File(file) if file.dropped() > 0 => {
-                Some(format!("except that the last {} bytes did not fit there", file.dropped()))
-            }
+            TranscriptStorage::File(file) if file.dropped() > 0 => Some(format!(
+                "except that the last {} bytes did not fit there",
+                file.dropped()
+            )),
             TranscriptStorage::File(_) | TranscriptStorage::Memory(_) | TranscriptStorage::Nowhere => None,
         }
     }
