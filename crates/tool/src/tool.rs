@@ -56,6 +56,12 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// Fails if it is certain, without any effect, that [`Tool::run`] would fail. Called before the user is asked to approve
+    /// the call, and only if its files may be read.
+    fn check(&self, _input: &Self::Input) -> impl Future<Output = Result<(), Error>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Runs the call. Dropping the future cancels it.
     fn run(&self, input: Self::Input, context: CallContext) -> impl Future<Output = Result<Output, Error>> + Send;
 }
@@ -112,6 +118,11 @@ pub trait DynTool: Send + Sync {
     /// approvals, effect and result are then those of the returned tool.
     fn resolve(&self, _input: &Value, _tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
         None
+    }
+
+    /// Fails if it is certain, without any effect, that the call would fail.
+    fn check<'a>(&'a self, _input: &'a CallInput) -> BoxFuture<'a, Result<(), Error>> {
+        std::future::ready(Ok(())).boxed()
     }
 
     /// Runs the call.
@@ -225,6 +236,14 @@ impl<T: Tool> DynTool for ErasedTool<T> {
     fn resolve(&self, input: &Value, tools: &Registry) -> Option<(Arc<dyn DynTool>, Value)> {
         let (name, input) = self.tool.redirect(input)?;
         Some((tools.find(name)?, input))
+    }
+
+    fn check<'a>(&'a self, input: &'a CallInput) -> BoxFuture<'a, Result<(), Error>> {
+        async move {
+            let parsed = input.parsed(|input| self.parse(input))?;
+            input.submitted().scope_future(self.tool.check(parsed)).await
+        }
+        .boxed()
     }
 
     fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {

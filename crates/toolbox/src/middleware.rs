@@ -102,6 +102,10 @@ impl<W: Middleware> DynTool for WrappedTool<W> {
         self.tool.resolve(input, tools)
     }
 
+    fn check<'a>(&'a self, input: &'a CallInput) -> BoxFuture<'a, Result<(), Error>> {
+        self.tool.check(input)
+    }
+
     fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
         W::run(self, input, context)
     }

@@ -221,12 +221,11 @@ impl Approver {
                 self.progress.set_issue(CallEnd::InvalidInput);
                 error.to_string()
             })?;
+            self.reject_denied(&approved.actions)?;
+            let mut is_checked = false;
             for action in approved.actions.clone() {
                 let (why, cause) = match (self.decide(&action), author, &hooks) {
-                    (Decision::Deny { why }, ..) => {
-                        self.progress.set_issue(CallEnd::Denied);
-                        return Err(format!("Not allowed: {why}."));
-                    }
+                    (Decision::Deny { why }, ..) => return Err(self.denied(&why)),
                     // The user wrote this input.
                     (Decision::Ask { .. } | Decision::Allow, InputAuthor::User, _) => continue,
                     (Decision::Allow, InputAuthor::Model, Ruling::Ask(reason)) => (reason.clone(), ApprovalCause::Hook),
@@ -234,6 +233,9 @@ impl Approver {
                     (Decision::Ask { why }, _, Ruling::Ask(_)) => (why, ApprovalCause::Hook),
                     (Decision::Ask { why }, ..) => (why, ApprovalCause::Policy),
                 };
+                if author == InputAuthor::Model && !std::mem::replace(&mut is_checked, true) {
+                    self.check(tool, &approved).await?;
+                }
                 match self
                     .request_approval(action, (why, cause), Value::clone(&approved.input))
                     .await?
@@ -261,6 +263,36 @@ impl Approver {
                 }
                 Ruling::Ask(_) | Ruling::Allow | Ruling::Deny(_) | Ruling::Silent => Ok(approved),
             };
+        }
+    }
+
+    /// Fails if an action is denied, so that the user is not asked about the others.
+    fn reject_denied(&self, actions: &[Action]) -> Result<(), String> {
+        for action in actions {
+            if let Decision::Deny { why } = self.decide(action) {
+                return Err(self.denied(&why));
+            }
+        }
+        Ok(())
+    }
+
+    fn denied(&self, why: &str) -> String {
+        self.progress.set_issue(CallEnd::Denied);
+        format!("Not allowed: {why}.")
+    }
+
+    /// Fails if the call is certain to fail. A call is not checked if it changes files that the model may not read, because
+    /// the error could reveal their content.
+    async fn check(&self, tool: &dyn DynTool, call: &ApprovedCall) -> Result<(), String> {
+        let is_readable = |action: &Action| match action.clone() {
+            Action::Write { path, place } => matches!(self.decide(&Action::Read { path, place }), Decision::Allow),
+            Action::Read { .. } => matches!(self.decide(action), Decision::Allow),
+            _ => true,
+        };
+        let is_asked = self.env.config.approvals != Approvals::Deny;
+        match is_asked && call.actions.iter().all(is_readable) {
+            true => tool.check(&call.input).await.map_err(|error| error.to_string()),
+            false => Ok(()),
         }
     }
 

@@ -507,3 +507,68 @@ async fn a_call_whose_actions_changed_after_the_approval_is_not_run() {
         "{transcript:?}"
     );
 }
+
+/// A change that fails, and whose check finds that out.
+struct Failing;
+
+impl Tool for Failing {
+    const NAME: &'static str = "failing";
+    const EFFECT: ToolEffect = ToolEffect::Mutating;
+    type Input = Nothing;
+
+    fn title(&self, _: &Nothing) -> String {
+        String::new()
+    }
+
+    fn actions(&self, input: &Nothing) -> Vec<Action> {
+        let write = |path: &str, place| Action::Write {
+            path: path.into(),
+            place,
+        };
+        let inside = write("/p/a", policy::PathArea::Inside);
+        match input.text.as_str() {
+            "inside" => vec![inside],
+            "outside" => vec![write("/q/a", policy::PathArea::Outside)],
+            _ => vec![inside, write("/p/secret", policy::PathArea::Inside)],
+        }
+    }
+
+    async fn check(&self, _: &Nothing) -> Result<(), tool::Error> {
+        Err(tool::Error::Failed("no match".into()))
+    }
+
+    async fn run(&self, _: Nothing, _: CallContext) -> Result<Output, tool::Error> {
+        Ok(Output::text("run"))
+    }
+}
+
+#[tokio::test]
+async fn the_user_is_not_asked_about_a_call_that_cannot_succeed() {
+    let rules = policy::RuleConfig {
+        deny: vec!["write(secret)".into()],
+        ..Default::default()
+    };
+    let (layer, problems) = policy::RuleLayer::load(policy::RuleOrigin::User, &rules);
+    assert!(problems.is_empty(), "{problems:?}");
+    for (text, questions, result) in [
+        ("inside", 0, "Error (1): no match"),
+        // The error could reveal a file that the model may not read.
+        ("outside", 1, "Ok (1): run"),
+        ("inside and denied", 0, "Error (1): Not allowed: your rules deny"),
+    ] {
+        let input = json!({ "text": text }).to_string();
+        let script = vec![calls(&[("1", "failing", &input)]), text_reply("done")];
+        let mut world = world_with(script, |setup| {
+            with_approvals(setup);
+            setup.config.tools = setup.config.tools.clone().with(Failing);
+            setup.policy.permissions.rules = Arc::new(vec![layer.clone()]);
+            setup.policy.permissions.approval = ApprovalSettings {
+                writes: Some(policy::ApprovalMode::Ask),
+                ..ApprovalSettings::default()
+            };
+        });
+        assert_eq!(turn(&mut world, &Reply::once()).await, questions, "{text}");
+        let transcript = world.transcript();
+        assert!(transcript[2].starts_with(result), "{text}: {transcript:?}");
+    }
+}

@@ -28,7 +28,7 @@ pub(crate) struct ApplyPatchTool(pub(crate) Project);
 /// File: path` or `*** Delete File: path`, then `*** End Patch`. An update consists of hunks: `@@`, with a preceding
 /// line such as `fn main() {` if the context alone is not unique, then about 3 lines of context around each change,
 /// marked by a space, and lines to remove (`-`) and to add (`+`). Every line of an added file starts with `+`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     #[serde(alias = "patch", alias = "patchText", alias = "patch_text", alias = "diff")]
     input: String,
@@ -86,6 +86,12 @@ impl Tool for ApplyPatchTool {
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
         Some(preview::of_input(&self.0.workspace))
+    }
+
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        let (project, input) = (self.0.clone(), input.clone());
+        let prepare = move || PatchPlanner::new(&project).prepare(&input.input, input.target());
+        run_blocking(prepare).await.map(drop)
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {

@@ -46,6 +46,12 @@ impl Tool for DeletePathTool {
         self.0.write_tree_actions(&input.path, self.0.locate_entry(&input.path))
     }
 
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        let path = self.0.locate_entry(&input.path)?;
+        trees::refuse_project(&path, "removed")?;
+        path.tree_entries(TREE).map_err(tool_error).map(drop)
+    }
+
     /// No await: a cancelled call has either changed nothing or returned its changes.
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
         let path = self.0.locate_entry(&input.path)?;

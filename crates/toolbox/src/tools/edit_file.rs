@@ -14,10 +14,11 @@ use tool::{
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::edits::edit_agent::EditAgent;
 use crate::support::edits::edit_tools::EditTools;
-use crate::support::edits::write::write_edits;
+use crate::support::edits::write::{check_edits, write_edits};
 use crate::support::preview;
 use crate::support::project::{Project, tool_error};
 use crate::support::text::count;
+use workspace::Location;
 
 /// The result of a call with instructions if no model carries them out.
 const NO_EDIT_MODEL: &str = "no model is configured that carries out instructions; call `edit_file` with `old_text` and \
@@ -31,7 +32,7 @@ pub(crate) struct EditFileTool {
 
 /// Replaces text in a file that you have read. `old_text` must match the file exactly, without line numbers, and match
 /// one place only: include enough surrounding lines.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     #[serde(alias = "file_path", alias = "filePath", alias = "target_file")]
     path: String,
@@ -68,7 +69,7 @@ pub(crate) struct Input {
     instructions: Option<String>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct ReplacementInput {
     #[serde(alias = "old_string", alias = "oldString", alias = "old_str")]
     old_text: String,
@@ -154,6 +155,17 @@ impl Tool for EditFileTool {
         Some(preview::of_input(&self.project.workspace))
     }
 
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        match (input.described(), &self.agent) {
+            (Some(_), Some(_)) => Ok(()),
+            (Some(_), None) => Err(Error::Failed(NO_EDIT_MODEL.into())),
+            (None, _) => {
+                let file = self.file(input)?;
+                check_edits(&self.project, file, edits(input.clone())?, EditFormat::Json).await
+            }
+        }
+    }
+
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         if let (Some(instructions), Some(agent)) = (input.described(), &self.agent) {
             return agent.run(&input.path, instructions, &context).await;
@@ -161,6 +173,14 @@ impl Tool for EditFileTool {
         if input.described().is_some() {
             return Err(Error::Failed(NO_EDIT_MODEL.into()));
         }
+        let file = self.file(&input)?;
+        write_edits(&self.project, file, edits(input)?, EditFormat::Json).await
+    }
+}
+
+impl EditFileTool {
+    /// The file, which contains the old text as often as expected.
+    fn file(&self, input: &Input) -> Result<Location, Error> {
         let file = self.project.locate(&input.path)?;
         if let (Some(expected), Some(old)) = (input.expected_replacements, &input.old_text) {
             let text = file.read_text().map_err(tool_error)?;
@@ -175,7 +195,7 @@ impl Tool for EditFileTool {
                 )));
             }
         }
-        write_edits(&self.project, file, edits(input)?, EditFormat::Json).await
+        Ok(file)
     }
 }
 

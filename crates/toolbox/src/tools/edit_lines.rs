@@ -11,7 +11,7 @@ use tool::{
 };
 
 use crate::registry::{BuiltIn, ToolParts};
-use crate::support::edits::write::write_edits;
+use crate::support::edits::write::{check_edits, write_edits};
 use crate::support::project::Project;
 
 pub(crate) struct EditLinesTool(pub(crate) Project);
@@ -26,7 +26,7 @@ pub(crate) struct Input {
     edits: Vec<AnchoredEditInput>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct AnchoredEditInput {
     /// Default: `replace`.
     #[serde(alias = "operation", alias = "action", alias = "type")]
@@ -84,6 +84,12 @@ impl Tool for EditLinesTool {
 
     fn preview(&self) -> Option<Box<dyn CallPreview>> {
         None
+    }
+
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        let file = self.0.locate(&input.path)?;
+        let edits = input.edits.iter().cloned().map(parsed).collect::<Result<Vec<_>, _>>()?;
+        check_edits(&self.0, file, edits, EditFormat::Anchors).await
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tool::{CallContext, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, ToolSet};
 
 use crate::registry::{BuiltIn, ToolParts};
-use crate::support::edits::write::write_edits;
+use crate::support::edits::write::{check_edits, write_edits};
 use crate::support::project::Project;
 
 pub(crate) struct InsertTool(pub(crate) Project);
@@ -62,17 +62,24 @@ impl Tool for InsertTool {
         self.0.write_actions(&input.path)
     }
 
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        let file = self.0.locate(&input.path)?;
+        check_edits(&self.0, file, vec![edit(input)], EditFormat::Json).await
+    }
+
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
         let file = self.0.locate(&input.path)?;
-        let place = input.line.map_or(InsertPosition::End, InsertPosition::After);
-        let edit = ParsedEdit {
-            names: Vec::new(),
-            path_source: edit::PathSource::Stated,
-            change: edit::EditChange::Insert {
-                position: place,
-                text: input.text,
-            },
-        };
-        write_edits(&self.0, file, vec![edit], EditFormat::Json).await
+        write_edits(&self.0, file, vec![edit(&input)], EditFormat::Json).await
+    }
+}
+
+fn edit(input: &Input) -> ParsedEdit {
+    ParsedEdit {
+        names: Vec::new(),
+        path_source: edit::PathSource::Stated,
+        change: edit::EditChange::Insert {
+            position: input.line.map_or(InsertPosition::End, InsertPosition::After),
+            text: input.text.clone(),
+        },
     }
 }

@@ -54,6 +54,13 @@ impl Tool for MovePathTool {
         actions
     }
 
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        let from = self.0.locate_entry(&input.source_path)?;
+        trees::destination(&self.0, &input.source_path, &input.destination_path)?;
+        trees::refuse_project(&from, "moved")?;
+        from.tree_entries(TREE).map_err(tool_error).map(drop)
+    }
+
     /// No await: a cancelled call has either changed nothing or returned its changes.
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
         let from = self.0.locate_entry(&input.source_path)?;

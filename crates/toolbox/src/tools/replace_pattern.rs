@@ -11,7 +11,7 @@ use tool::{CallContext, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, Too
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
-use crate::support::edits::write::write_content;
+use crate::support::edits::write::{check_content, write_content};
 use crate::support::project::Project;
 use crate::support::text::count;
 
@@ -21,7 +21,7 @@ const MAX_COMPILED: usize = 1 << 20;
 pub(crate) struct ReplacePatternTool(pub(crate) Project);
 
 /// Replaces every match in a file that you have read.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     #[serde(alias = "file_path", alias = "filePath")]
     path: String,
@@ -71,14 +71,22 @@ impl Tool for ReplacePatternTool {
         self.0.write_actions(&input.path)
     }
 
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        let file = self.0.locate(&input.path)?;
+        let input = input.clone();
+        check_content(&self.0, file, move |content| change(content, &input)).await
+    }
+
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
         let file = self.0.locate(&input.path)?;
-        write_content(&self.0, file, move |content| {
-            let (after, places) = replaced(content, &input)?;
-            Ok((after, count(places, "place")))
-        })
-        .await
+        write_content(&self.0, file, move |content| change(content, &input)).await
     }
+}
+
+/// The content after the replacement, and a summary.
+fn change(content: &str, input: &Input) -> Result<(String, String), Error> {
+    let (after, places) = replaced(content, input)?;
+    Ok((after, count(places, "place")))
 }
 
 /// The content after the replacement, and the number of places.

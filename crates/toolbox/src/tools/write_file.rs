@@ -81,35 +81,14 @@ impl Tool for WriteFileTool {
     }
 
     /// No await: a cancelled call has either written nothing or returned its changes.
+    async fn check(&self, input: &Input) -> Result<(), Error> {
+        let file = self.project.locate(&input.path)?;
+        self.plan(&file, input).map(drop)
+    }
+
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
         let file = self.project.locate(&input.path)?;
-        let mut content = input.content;
-        let mut merged = Vec::new();
-        if self.is_small_model && file.exists() {
-            let old = file.read_text().map_err(tool_error)?.content.replace("\r\n", "\n");
-            match partial_file::classify(&old, &content) {
-                FilePart::Whole => {}
-                FilePart::Merged { content: whole, names } => (content, merged) = (whole, names),
-                FilePart::Part { lost } => {
-                    return Err(Error::Failed(format!(
-                        "this is only a part of {}: {} would be removed, so nothing was written. Write the whole file, or \
-                         only the lines that change, as a search/replace block",
-                        file.shown(),
-                        lost.join(", ")
-                    )));
-                }
-            }
-        }
-        let before = match file.exists() {
-            true => Some(file.read_text().map_err(tool_error)?.content),
-            false => None,
-        };
-        content = edit::whole_content(Path::new(&input.path), before.as_deref(), &content)
-            .map_err(|why| Error::Failed(format!("{why}; nothing was written")))?;
-        let (bytes, expect) = match file.exists() {
-            false => (content.into_bytes(), ExpectedContent::Absent),
-            true => self.replacement(&file, &content)?,
-        };
+        let PlannedFile { bytes, expect, merged } = self.plan(&file, &input)?;
         let missing = file.missing_folders();
         let written = file.write(&bytes, expect).map_err(tool_error)?;
         self.project.reads.remember(&file, written.snapshot);
@@ -137,7 +116,46 @@ impl Tool for WriteFileTool {
     }
 }
 
+/// What a call writes.
+struct PlannedFile {
+    bytes: Vec<u8>,
+    expect: ExpectedContent,
+    /// The parts of the file that a small model wrote, merged into the whole.
+    merged: Vec<String>,
+}
+
 impl WriteFileTool {
+    fn plan(&self, file: &Location, input: &Input) -> Result<PlannedFile, Error> {
+        let mut content = input.content.clone();
+        let mut merged = Vec::new();
+        if self.is_small_model && file.exists() {
+            let old = file.read_text().map_err(tool_error)?.content.replace("\r\n", "\n");
+            match partial_file::classify(&old, &content) {
+                FilePart::Whole => {}
+                FilePart::Merged { content: whole, names } => (content, merged) = (whole, names),
+                FilePart::Part { lost } => {
+                    return Err(Error::Failed(format!(
+                        "this is only a part of {}: {} would be removed, so nothing was written. Write the whole file, or \
+                         only the lines that change, as a search/replace block",
+                        file.shown(),
+                        lost.join(", ")
+                    )));
+                }
+            }
+        }
+        let before = match file.exists() {
+            true => Some(file.read_text().map_err(tool_error)?.content),
+            false => None,
+        };
+        content = edit::whole_content(Path::new(&input.path), before.as_deref(), &content)
+            .map_err(|why| Error::Failed(format!("{why}; nothing was written")))?;
+        let (bytes, expect) = match file.exists() {
+            false => (content.into_bytes(), ExpectedContent::Absent),
+            true => self.replacement(file, &content)?,
+        };
+        Ok(PlannedFile { bytes, expect, merged })
+    }
+
     /// The new bytes of an existing file: its encoding, byte order mark and line endings are kept.
     fn replacement(&self, file: &Location, content: &str) -> Result<(Vec<u8>, ExpectedContent), Error> {
         let text = file.read_text().map_err(tool_error)?;

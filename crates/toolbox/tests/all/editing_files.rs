@@ -362,3 +362,68 @@ async fn a_placeholder_or_an_edit_is_not_written_as_the_content_of_a_file() {
     );
     assert_eq!(project.get("f.rs"), text.replace("three", "3"));
 }
+
+#[tokio::test]
+async fn the_check_before_approval_fails_like_the_call_and_changes_nothing() {
+    let patch = |old: &str| json!({"input": format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-{old}\n+new\n*** End Patch\n")});
+    let lines = |anchor: &str| json!({"path": "a.txt", "edits": [{"anchor": anchor, "text": "new"}]});
+    let pattern = |search: &str| json!({"path": "a.txt", "search": search, "replace": "new", "use_regex": true});
+    let write = |path: &str, content: &str| json!({"path": path, "content": content});
+    let cases = [
+        ("edit_file", edit("a.txt", "two", "new"), true),
+        ("edit_file", edit("a.txt", "missing", "new"), false),
+        ("edit_file", edit("a.txt", "two", "two"), false),
+        ("edit_file", edit("unread.txt", "one", "new"), false),
+        ("edit_file", edit("none.txt", "one", "new"), false),
+        (
+            "edit_file",
+            json!({"path": "a.txt", "instructions": "improve it"}),
+            false,
+        ),
+        (
+            "replace",
+            json!({"path": "a.txt", "old_text": "o", "new_text": "0", "expected_replacements": 5}),
+            false,
+        ),
+        ("edit_file", patch("two"), true),
+        ("edit_file", patch("missing"), false),
+        ("edit_file", lines("2#xyz"), false),
+        ("edit_file", json!({"path": "a.txt", "line": 1, "text": "new"}), true),
+        ("edit_file", json!({"path": "a.txt", "line": 99, "text": "new"}), false),
+        ("search_and_replace", pattern("t.o"), true),
+        ("search_and_replace", pattern("missing"), false),
+        ("search_and_replace", pattern("("), false),
+        ("write_file", write("new.txt", "x\n"), true),
+        ("write_file", write("a.txt", "x\n"), true),
+        ("write_file", write("a.txt", "one\ntwo\nthree\n"), false),
+        ("write_file", write("unread.txt", "x\n"), false),
+        ("delete_path", json!({"path": "a.txt"}), true),
+        ("delete_path", json!({"path": "none.txt"}), false),
+        ("delete_path", json!({"path": "."}), false),
+        (
+            "move_path",
+            json!({"source_path": "a.txt", "destination_path": "b.txt"}),
+            true,
+        ),
+        (
+            "move_path",
+            json!({"source_path": "none.txt", "destination_path": "b.txt"}),
+            false,
+        ),
+    ];
+    for (name, input, succeeds) in cases {
+        let project = TestProject::with(&[("a.txt", "one\ntwo\nthree\n"), ("unread.txt", "one\n")]);
+        project.read("a.txt").await;
+        let (tool, adapted) = project.tools.resolve_call(name, &input).unwrap();
+        let call = adapted.unwrap_or(input.clone()).into();
+        let checked = tool.check(&call).await.map_err(|error| format!("error: {error}"));
+        assert_eq!(project.get("a.txt"), "one\ntwo\nthree\n", "{name} {input}");
+        assert!(!project.root.join("new.txt").exists() && !project.root.join("b.txt").exists());
+        let text = project.run(name, input.clone()).await;
+        assert_eq!(checked.is_ok(), succeeds, "{name} {input}: {checked:?}");
+        match checked {
+            Ok(()) => assert!(!text.starts_with("error: "), "{name} {input}: {text}"),
+            Err(error) => assert_eq!(error, text, "{name} {input}"),
+        }
+    }
+}

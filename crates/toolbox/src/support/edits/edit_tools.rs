@@ -392,6 +392,10 @@ impl DynTool for EditTools {
         self.edit_file.preview()
     }
 
+    fn check<'a>(&'a self, input: &'a CallInput) -> BoxFuture<'a, Result<(), Error>> {
+        self.target_tool(input).check(input)
+    }
+
     fn run(self: Arc<Self>, input: CallInput, context: CallContext) -> BoxFuture<'static, Result<Output, Error>> {
         Arc::clone(self.target_tool(&input)).run(input, context)
     }

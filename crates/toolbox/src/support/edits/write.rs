@@ -4,7 +4,7 @@ use std::path::Path;
 
 use edit::{EditFormat, EditPlan, EditReport, FileChange, ParsedEdit, RefusedEdits, SeenVersions};
 use tool::{Error, Output};
-use workspace::{ExpectedContent, Fingerprint, Location};
+use workspace::{ExpectedContent, Fingerprint, Location, TextFile};
 
 use super::report;
 use crate::support::project::changes::change;
@@ -42,6 +42,31 @@ pub(crate) async fn write_edits(
         .with_change(change(&file, written.before, planned.bytes)))
 }
 
+/// Checks whether [`write_edits`] would succeed.
+pub(crate) async fn check_edits(
+    project: &Project,
+    file: Location,
+    edits: Vec<ParsedEdit>,
+    format: EditFormat,
+) -> Result<(), Error> {
+    let project = project.clone();
+    run_blocking(move || plan(&file, &project, &edits, format))
+        .await
+        .map(drop)
+}
+
+/// Checks whether [`write_content`] would succeed.
+pub(crate) async fn check_content(
+    project: &Project,
+    file: Location,
+    change_content: impl FnOnce(&str) -> Result<(String, String), Error> + Send + 'static,
+) -> Result<(), Error> {
+    let project = project.clone();
+    run_blocking(move || plan_content(&file, &project, change_content))
+        .await
+        .map(drop)
+}
+
 /// Writes what `change` makes of the content of a file that the model has read, and a summary of it.
 pub(crate) async fn write_content(
     project: &Project,
@@ -50,14 +75,7 @@ pub(crate) async fn write_content(
 ) -> Result<Output, Error> {
     let (text, bytes, summary) = {
         let (file, project) = (file.clone(), project.clone());
-        run_blocking(move || {
-            let text = file.read_text().map_err(tool_error)?;
-            project.reads.check(&file, text.snapshot)?;
-            let (after, summary) = change_content(&text.content)?;
-            let bytes = file.encode(text.encoding, &after).map_err(tool_error)?;
-            Ok((text, bytes, summary))
-        })
-        .await?
+        run_blocking(move || plan_content(&file, &project, change_content)).await?
     };
     // No await from here on: a cancelled call has either written nothing or returned its changes.
     let written = file
@@ -78,6 +96,19 @@ struct PlannedWrite {
     after: String,
     bytes: Vec<u8>,
     reports: Vec<EditReport>,
+}
+
+/// The text of the file, its bytes after the change, and a summary.
+fn plan_content(
+    file: &Location,
+    project: &Project,
+    change_content: impl FnOnce(&str) -> Result<(String, String), Error>,
+) -> Result<(TextFile, Vec<u8>, String), Error> {
+    let text = file.read_text().map_err(tool_error)?;
+    project.reads.check(file, text.snapshot)?;
+    let (after, summary) = change_content(&text.content)?;
+    let bytes = file.encode(text.encoding, &after).map_err(tool_error)?;
+    Ok((text, bytes, summary))
 }
 
 fn plan(file: &Location, project: &Project, edits: &[ParsedEdit], format: EditFormat) -> Result<PlannedWrite, Error> {
