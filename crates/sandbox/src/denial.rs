@@ -1,6 +1,6 @@
 //! Detects signs of denied operations in a process's output.
 
-use crate::{CapturedOutput, ProcessStatus, SandboxDenial};
+use crate::{CapturedOutput, NetworkAccess, ProcessStatus, SandboxDenial};
 
 /// Messages of programs and the C library about denied operations. In English, which most of them use in any locale.
 const FAILURE_PATTERNS: [&str; 8] = [
@@ -25,13 +25,19 @@ const CERTAIN_PATTERNS: [&str; 9] = [
     "temporary failure resolving",
     "eai_again",
 ];
+/// The message of libcurl about any failed connection. It is a sign only if the process has no network.
+const CONNECTION_FAILED: &str = "couldn't connect to server";
 const MAX_LINES: usize = 3;
 const MAX_LINE: usize = 300;
 /// The signal for a system call that the filter rejects.
 const SIGSYS: i32 = 31;
 
 /// The signs of a denial, if any; for a successful process, only the certain ones.
-pub(crate) fn detect_denial(status: ProcessStatus, output: &CapturedOutput) -> Option<SandboxDenial> {
+pub(crate) fn detect_denial(
+    status: ProcessStatus,
+    output: &CapturedOutput,
+    network: NetworkAccess,
+) -> Option<SandboxDenial> {
     let unsure: &[&str] = match status {
         ProcessStatus::Exited(0) => &[],
         ProcessStatus::Signalled(SIGSYS) => {
@@ -46,7 +52,9 @@ pub(crate) fn detect_denial(status: ProcessStatus, output: &CapturedOutput) -> O
     let evidence: Vec<String> = lines
         .filter(|line| {
             let line = line.to_ascii_lowercase();
-            CERTAIN_PATTERNS.iter().chain(unsure).any(|sign| line.contains(sign))
+            let is_connection =
+                network == NetworkAccess::Denied && !unsure.is_empty() && line.contains(CONNECTION_FAILED);
+            is_connection || CERTAIN_PATTERNS.iter().chain(unsure).any(|sign| line.contains(sign))
         })
         .take(MAX_LINES)
         .map(|line| line.chars().take(MAX_LINE).collect::<String>().trim().to_owned())
@@ -93,8 +101,26 @@ mod tests {
                 head: output.into(),
                 ..CapturedOutput::default()
             };
-            let found = detect_denial(status, &output).map(|denial| denial.evidence.join("|"));
+            let found = detect_denial(status, &output, NetworkAccess::Denied).map(|denial| denial.evidence.join("|"));
             assert_eq!(found.as_deref(), evidence, "{status:?} {output:?}");
+        }
+    }
+
+    #[test]
+    fn a_failed_connection_is_a_sign_only_without_network() {
+        let text = "curl: (7) Failed to connect to localhost port 1 after 0 ms: Couldn't connect to server";
+        let output = CapturedOutput {
+            head: text.into(),
+            ..CapturedOutput::default()
+        };
+        for (status, network, is_sign) in [
+            (ProcessStatus::Exited(7), NetworkAccess::Denied, true),
+            (ProcessStatus::Exited(0), NetworkAccess::Denied, false),
+            (ProcessStatus::Exited(7), NetworkAccess::Granted, false),
+            (ProcessStatus::Exited(7), NetworkAccess::Hosts, false),
+        ] {
+            let found = detect_denial(status, &output, network);
+            assert_eq!(found.is_some(), is_sign, "{status:?} {network:?}");
         }
     }
 
@@ -104,7 +130,9 @@ mod tests {
             head: format!("{} permission denied\n", "permission denied ".repeat(100)).repeat(10),
             ..CapturedOutput::default()
         };
-        let evidence = detect_denial(ProcessStatus::Exited(1), &output).unwrap().evidence;
+        let evidence = detect_denial(ProcessStatus::Exited(1), &output, NetworkAccess::Denied)
+            .unwrap()
+            .evidence;
         assert_eq!(evidence.len(), MAX_LINES);
         assert!(evidence.iter().all(|line| line.len() <= MAX_LINE));
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::denial;
 use crate::guard_record::GuardRecord;
 use crate::guard_server::GuardServer;
-use crate::{CapturedOutput, ConfinementReport, ConfinementResult, PathScan, ProcessStatus};
+use crate::{CapturedOutput, ConfinementReport, ConfinementResult, NetworkAccess, PathScan, ProcessStatus};
 
 /// The maximum size of a guard's records.
 const MAX_RECEIVED: usize = 256 * 1024;
@@ -29,6 +29,7 @@ pub(crate) struct GuardChannel {
     received: Vec<u8>,
     /// A short description of the confinement, if any.
     summary: Option<String>,
+    network: NetworkAccess,
     /// The guard, which ends with its last owner.
     server: Option<Arc<GuardServer>>,
     scan: Option<PathScan>,
@@ -47,7 +48,7 @@ pub(crate) struct GuardReport {
 
 impl GuardChannel {
     /// A connection to a guard, and the guard's end of it. Must be called within a tokio runtime.
-    pub(crate) fn new(summary: Option<String>) -> io::Result<(Self, UnixStream)> {
+    pub(crate) fn new(summary: Option<String>, network: NetworkAccess) -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let guarded = Self {
@@ -55,6 +56,7 @@ impl GuardChannel {
             socket: ours,
             received: Vec::new(),
             summary,
+            network,
             server: None,
             scan: None,
         };
@@ -138,7 +140,7 @@ impl GuardChannel {
             report: testimony
                 .report
                 .unwrap_or_else(|| ConfinementReport::unconfined("the guard ended early")),
-            denial: denial::detect_denial(status, output),
+            denial: denial::detect_denial(status, output, self.network),
             reverted: testimony.undone.into_iter().chain(scanned).collect(),
         })
     }

@@ -89,7 +89,7 @@ pub(crate) fn submit(
         uncreatable,
         hidden,
     };
-    let (mut channel, records) = GuardChannel::new(summary).map_err(failed)?;
+    let (mut channel, records) = GuardChannel::new(summary, confinement.network).map_err(failed)?;
     let streams = GuardStreams {
         records: records.into(),
         stdout,
