@@ -8,11 +8,11 @@ use host::project_context::{self, load_modes};
 use host::text::line;
 use model::Info;
 use providers::discover;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tui::format::tokens;
 use tui::{PickerItem, UsableModel};
 
-/// All models, the usable ones first.
+/// All models: the usable ones first, and of these the recommended ones and those with short names.
 pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
     let loaded = here.config()?;
     let models = ModelRegistry::new(&loaded.config, &here.env);
@@ -43,16 +43,30 @@ pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
         }
     }
     infos.sort_by(|a, b| listing_order(a).cmp(&listing_order(b)));
-    let mut choices: Vec<PickerItem> = infos
-        .iter()
-        .map(|info| PickerItem {
-            name: info.name(),
-            description: about(info),
-            unavailable_reason: obstacles.get(&info.provider).cloned().flatten(),
-        })
+    let aliases: BTreeMap<String, &str> = models.aliases().map(|(alias, name)| (name, alias)).collect();
+    let recommended: BTreeSet<String> = models
+        .providers()
+        .into_iter()
+        .filter_map(|provider| Some(format!("{}/{}", provider.name, provider.preset?.large)))
         .collect();
-    choices.sort_by_key(|choice| choice.unavailable_reason.is_some());
-    Ok(choices)
+    let choice = |info: &Info| {
+        let name = info.name();
+        let is_recommended = recommended.contains(&name);
+        let marks = [is_recommended.then_some("recommended"), aliases.get(&name).copied()];
+        let marks = marks.into_iter().flatten().map(String::from);
+        let description: Vec<String> = marks.chain([about(info)]).filter(|part| !part.is_empty()).collect();
+        let obstacle = obstacles.get(&info.provider).cloned().flatten();
+        let order = (obstacle.is_some(), !is_recommended, !aliases.contains_key(&name));
+        let item = PickerItem {
+            name,
+            description: description.join(" · "),
+            unavailable_reason: obstacle,
+        };
+        (order, item)
+    };
+    let mut choices: Vec<_> = infos.iter().map(choice).collect();
+    choices.sort_by_key(|(order, _)| *order);
+    Ok(choices.into_iter().map(|(_, item)| item).collect())
 }
 
 /// The slash commands of the user and the project.

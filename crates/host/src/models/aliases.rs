@@ -24,6 +24,12 @@ pub(super) fn nearest_alias(name: &str) -> Option<&'static str> {
 }
 
 impl ModelRegistry<'_> {
+    /// The short names with the full names of their models.
+    pub fn aliases(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let found = |(alias, _): &(&'static str, &str)| Some((*alias, self.by_alias(alias)?.name()));
+        ALIASES.iter().filter_map(found)
+    }
+
     /// The model that a short name stands for: of the vendor, or of another provider if only that one has a key.
     pub(super) fn by_alias(&self, name: &str) -> Option<Info> {
         let (_, family) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
