@@ -52,6 +52,8 @@ pub(crate) struct App {
     held_prompts: Vec<Message>,
     /// Notices to show when the session that is being opened is ready.
     pub(crate) switch_notice: Option<SwitchNotice>,
+    /// The mode and the approval of changes that the user switched to.
+    chosen_mode: Option<(&'static str, ApprovalMode)>,
 }
 
 /// State before a batch of events, to detect what needs the user's attention.
@@ -91,6 +93,7 @@ impl App {
             last_input: None,
             held_prompts: Vec::new(),
             switch_notice: None,
+            chosen_mode: None,
         };
         app.composer.set_vim(vim);
         app.with_composer(|composer, cx| composer.request_draft(cx));
@@ -347,19 +350,10 @@ impl App {
             KeyAction::Leave if self.state.is_working() => {
                 self.warn_before_quit("press again to quit and interrupt the turn")
             }
-            KeyAction::Leave
-                if self
-                    .state
-                    .others
-                    .iter()
-                    .any(|other| other.activity != LiveActivity::Idle) =>
-            {
-                self.warn_before_quit("press again to quit and interrupt the other sessions · /sessions")
-            }
-            KeyAction::Leave if self.state.running_jobs > 0 => {
-                self.warn_before_quit("press again to quit and stop the background jobs · /jobs")
-            }
-            KeyAction::Leave => vec![AppEffect::Quit],
+            KeyAction::Leave => match self.lost_by_quitting() {
+                Some(text) => self.warn_before_quit(text),
+                None => vec![AppEffect::Quit],
+            },
             KeyAction::Background => self.move_to_background(),
             KeyAction::Suspend => vec![AppEffect::Suspend],
             KeyAction::Redraw => vec![AppEffect::Redraw],
@@ -391,6 +385,18 @@ impl App {
         self.apply_response(response).unwrap_or_default()
     }
 
+    /// The warning about what continues in the background and would end, if anything does.
+    fn lost_by_quitting(&self) -> Option<&'static str> {
+        let others = &self.state.others;
+        if others.iter().any(|other| other.activity != LiveActivity::Idle) {
+            Some("press again to quit and interrupt the other sessions · /sessions")
+        } else if self.state.running_jobs > 0 || others.iter().any(|other| other.has_jobs) {
+            Some("press again to quit and stop the background jobs · /jobs")
+        } else {
+            None
+        }
+    }
+
     /// Interrupts the turn, or clears the composer, or quits on the second press.
     fn cancel(&mut self) -> Vec<AppEffect> {
         match &mut self.state.turn {
@@ -399,7 +405,9 @@ impl App {
                 turn.interrupted = true;
                 vec![AppEffect::Send(Command::Interrupt)]
             }
-            None if self.composer.is_empty() => self.warn_before_quit("press again to quit"),
+            None if self.composer.is_empty() => {
+                self.warn_before_quit(self.lost_by_quitting().unwrap_or("press again to quit"))
+            }
             None => {
                 self.with_composer(|composer, cx| composer.clear(cx));
                 Vec::new()
@@ -443,6 +451,7 @@ impl App {
             (_, _) => ("code", ApprovalMode::Allow),
         };
         info.edit_approval = Some(approval);
+        self.chosen_mode = Some((mode, approval));
         let mut effects = vec![AppEffect::Send(Command::SetEditApproval { mode: approval })];
         if info.mode != mode {
             effects.push(AppEffect::Send(Command::SetMode { name: mode.to_owned() }));
@@ -471,6 +480,14 @@ impl App {
             Command::SetModel { name } => {
                 let resolving = self.backend.resolve_model(name);
                 vec![AppEffect::later(resolving, AsyncResult::ModelUsable)]
+            }
+            Command::SetMode { name } => {
+                self.chosen_mode = match name.as_str() {
+                    "plan" => Some(("plan", ApprovalMode::Allow)),
+                    _ => self.chosen_mode.filter(|(_, approval)| *approval == ApprovalMode::Ask),
+                };
+                self.state.flash = Some(format!("mode: {name}"));
+                vec![AppEffect::Send(Command::SetMode { name })]
             }
             command => vec![AppEffect::Send(command)],
         }
@@ -574,10 +591,10 @@ impl App {
         match Theme::find(&name, &self.backend.user_themes()) {
             Ok(theme) => {
                 self.use_theme(theme);
-                let saving = self.backend.change_setting("tui.theme".into(), name);
-                let saved = |message| {
+                let saving = self.backend.change_setting("tui.theme".into(), name.clone());
+                let saved = move |saved: String| {
                     AsyncResult::Operation(OperationResult {
-                        message,
+                        message: format!("theme: {name}; {saved}"),
                         log_entry: None,
                     })
                 };

@@ -1,5 +1,6 @@
 //! The conversation: finished entries are printed to the terminal's scrollback, the others are drawn live.
 
+mod call_result;
 mod card;
 mod descriptions;
 mod entry;
@@ -39,6 +40,8 @@ pub(crate) struct ConversationLog {
     reply: Option<StreamedReply>,
     /// The logged notice about the end of the turn.
     end_notice: Option<ConversationEntry>,
+    /// The mode before and after changes since the last entry.
+    mode_change: Option<(String, String)>,
     /// The heading, until it is printed.
     heading: Option<Vec<String>>,
     /// Whether a blank row separates it from another session, until it is printed.
@@ -284,7 +287,19 @@ impl ConversationLog {
         }
     }
 
+    /// Notes a change of the mode. It is shown with the next entry, because a key switches through the modes.
+    pub(crate) fn change_mode(&mut self, from: &str, to: &str) {
+        let (from, _) = self.mode_change.take().unwrap_or_else(|| (from.into(), String::new()));
+        self.mode_change = (from != to).then(|| (from, to.into()));
+    }
+
     fn finish(&mut self, item: &Arc<Item>) {
+        if matches!(item.body, Body::Mode { .. }) {
+            return;
+        }
+        if let Some((_, mode)) = self.mode_change.take() {
+            self.notice(NoticeLevel::Info, &format!("mode: {mode}"));
+        }
         match &item.body {
             Body::Reply { message, .. } => {
                 match self.reply.take() {

@@ -55,6 +55,9 @@ pub(crate) fn draw_inline(app: &mut App, size: Size, width: u16) -> AppFrame {
         pending.map(|(pending, approval)| approval.rows(pending, &composer.text(), width.into(), room.0.into(), &cx));
     let mut above = question.unwrap_or_default();
     room.take(above.len().try_into().unwrap_or(u16::MAX));
+    let message = status::long_message(&cx, width);
+    let message: Vec<StyledRow> = message.into_iter().take(room.0.into()).collect();
+    let noted = room.take(message.len().try_into().unwrap_or(u16::MAX));
     let queue: Vec<StyledRow> = queue_rows(&cx, width).into_iter().take(room.0.into()).collect();
     room.take(queue.len().try_into().unwrap_or(u16::MAX));
     // At most half of the terminal: if it becomes narrower, wrapped rows still fit and can be erased.
@@ -67,7 +70,7 @@ pub(crate) fn draw_inline(app: &mut App, size: Size, width: u16) -> AppFrame {
     live.append(&mut above);
     live.extend(queue);
     let top = u16::try_from(live.len()).unwrap_or(u16::MAX);
-    let height = top + view + lines + written + status;
+    let height = top + view + lines + written + noted + status;
     let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
     for (row, y) in live.iter().zip(0..) {
         row.draw(0, y, width, &mut buf);
@@ -87,6 +90,9 @@ pub(crate) fn draw_inline(app: &mut App, size: Size, width: u16) -> AppFrame {
     let area = Rect::new(0, y, width, written);
     let at = composer.draw(area, &mut buf, &cx);
     caret = caret.or(at);
+    for (row, y) in message.iter().zip(y + written + u16::from(lines == 2)..) {
+        row.draw(0, y, width, &mut buf);
+    }
     if status > 0 {
         status::row(&cx, app.composer.badge(), width).draw(0, height - 1, width, &mut buf);
     }
@@ -172,7 +178,9 @@ fn draw_full_approval(app: &mut App, size: Size) -> Option<AppFrame> {
     }
     StyledRow::new("─".repeat(width.into()), theme.border).draw(0, room, width, &mut buf);
     let caret = composer.draw(Rect::new(0, room + 1, width, written), &mut buf, &cx);
-    status::row(&cx, composer.badge(), width).draw(0, height.saturating_sub(1), width, &mut buf);
+    let message = status::long_message(&cx, width).into_iter().next();
+    let last = message.unwrap_or_else(|| status::row(&cx, composer.badge(), width));
+    last.draw(0, height.saturating_sub(1), width, &mut buf);
     Some(AppFrame {
         history: Vec::new(),
         buf,

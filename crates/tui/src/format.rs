@@ -130,6 +130,15 @@ pub fn now() -> Time {
     Time(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
 }
 
+/// The used part of a context window: `0.2%`, `37%`.
+pub(crate) fn window_percent(used: u64, window: u64) -> String {
+    match (used * 100).checked_div(window) {
+        Some(0..10) => format!("{:.1}%", used as f64 * 100.0 / window as f64),
+        Some(whole) => format!("{whole}%"),
+        None => percent(used, window),
+    }
+}
+
 /// A percentage: `0%`, `37%`, `100%`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     match whole {

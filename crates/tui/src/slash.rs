@@ -1,5 +1,10 @@
 //! Built-in slash commands as data, and their actions.
 
+mod suggestions;
+
+pub use suggestions::nearest_command;
+pub(crate) use suggestions::{nearest, unknown_command};
+
 use crate::action::AppAction;
 use crate::backend::{BackendFuture, OperationResult, PanelRow, PickerItem, SessionTarget};
 use crate::format::{dollars, plural, tokens};
@@ -371,55 +376,6 @@ pub(crate) fn run(line: &str, more: &[PickerItem], cx: &ViewContext<'_>) -> Slas
         true => SlashOutcome::NotBuiltIn,
         false => SlashOutcome::Invalid(unknown_command(name, more.iter().map(|choice| choice.name.as_str()))),
     }
-}
-
-/// The error for an unknown command.
-pub(crate) fn unknown_command<'a>(name: &str, custom: impl Iterator<Item = &'a str>) -> String {
-    let equivalent = EQUIVALENTS.iter().find(|(other, _)| *other == name);
-    match (equivalent, nearest_command(name, custom)) {
-        (Some((_, hint)), _) => format!("unknown command /{name}; {hint}"),
-        (None, Some(near)) => format!("unknown command /{name}; did you mean /{near}?"),
-        (None, None) => format!("unknown command /{name}; type / to list commands"),
-    }
-}
-
-/// Commands of other agents, and how to do the same.
-const EQUIVALENTS: &[(&str, &str)] = &[
-    ("add-dir", "start hew with --add-dir DIR"),
-    ("approve", "/permissions shows rules and grants"),
-    (
-        "bug",
-        "run `hew doctor` and `hew sessions export`, and report both to the project",
-    ),
-    ("details", "ctrl+o shows or hides tool output"),
-    ("hooks", "hooks are set in the configuration; /settings shows it"),
-    ("logout", "run `hew logout PROVIDER`"),
-    ("mention", "type @ to mention a file"),
-    ("plan", "/mode plan, or shift+tab"),
-    (
-        "sandbox",
-        "/permissions shows what is allowed; `--permission` sets it at the start",
-    ),
-    ("share", "/export writes this session to a file"),
-    ("unshare", "/export writes this session to a file"),
-    ("upgrade", "hew does not update itself; install it as you did before"),
-];
-
-/// The built-in or custom command with the most similar name.
-pub fn nearest_command<'a>(name: &str, custom: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let names = COMMANDS.iter().map(|command| command.name);
-    let aliases = COMMANDS.iter().flat_map(|command| command.aliases.iter().copied());
-    nearest(name, names.chain(custom).chain(aliases))
-}
-
-/// The name that is most likely meant: at most two letters differ, or one in three.
-fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (wrong.chars().count() / 3).clamp(1, 2);
-    names
-        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
 }
 
 /// The built-in command with this name or alias.

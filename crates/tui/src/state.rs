@@ -58,6 +58,8 @@ pub(crate) struct LiveSession {
     pub(crate) id: SessionId,
     pub(crate) title: String,
     pub(crate) activity: LiveActivity,
+    /// Whether it had background jobs when it was left.
+    pub(crate) has_jobs: bool,
 }
 
 /// What a background session does.
@@ -141,7 +143,10 @@ impl AppState {
             Event::TurnStarted => self.turn = Some(RunningTurn::start(self.totals)),
             Event::ItemFinished { item } => match &item.body {
                 Body::Prompt { message } => self.remove_delivered(message),
-                Body::Mode { name, .. } => self.info.mode.clone_from(name),
+                Body::Mode { name, .. } => {
+                    self.conversation.change_mode(&self.info.mode, name);
+                    self.info.mode.clone_from(name);
+                }
                 Body::Todos { list } => self.todos.clone_from(list),
                 Body::Reply { request, .. } => {
                     self.last_reply = Some(*request);

@@ -1,8 +1,8 @@
 //! The status line: activity on the left; mode, model, context, cost, cache and branch on the right.
 
 use crate::conversation::elapsed;
-use crate::format::{dollars, tokens};
-use crate::row::{StyledRow, StyledSpan};
+use crate::format::{dollars, tokens, window_percent};
+use crate::row::{StyledRow, StyledSpan, wrap};
 use crate::state::{LiveActivity, TurnActivity};
 use crate::view::ViewContext;
 use policy::ApprovalMode;
@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 pub(crate) fn row(cx: &ViewContext<'_>, badge: Option<&str>, width: u16) -> StyledRow {
     let theme = cx.theme;
     let width = usize::from(width);
-    let left = activity(cx);
+    let left = activity(cx, width);
     let mut parts = details(cx);
     // The Vim mode.
     if let Some(badge) = badge {
@@ -45,15 +45,23 @@ pub(crate) fn row(cx: &ViewContext<'_>, badge: Option<&str>, width: u16) -> Styl
     row.truncate(width)
 }
 
+/// A message that is too long for the status line, in rows above it.
+pub(crate) fn long_message(cx: &ViewContext<'_>, width: u16) -> Vec<StyledRow> {
+    let message = cx.state.flash.as_ref().filter(|text| text.width() > width.into());
+    let row = message.map(|text| StyledRow::new(text.clone(), cx.theme.warn));
+    row.map(|row| wrap(&row, width.into(), &StyledRow::empty()))
+        .unwrap_or_default()
+}
+
 /// A part of the line and its importance.
 struct StatusPart {
     piece: StyledSpan,
     weight: u8,
 }
 
-fn activity(cx: &ViewContext<'_>) -> StyledRow {
+fn activity(cx: &ViewContext<'_>, width: usize) -> StyledRow {
     let (theme, state) = (cx.theme, cx.state);
-    if let Some(flash) = &state.flash {
+    if let Some(flash) = state.flash.as_ref().filter(|text| text.width() <= width) {
         return StyledRow::new(flash.clone(), theme.warn);
     }
     if !state.questions.is_empty() {
@@ -148,11 +156,8 @@ fn details(cx: &ViewContext<'_>) -> Vec<StatusPart> {
         let (text, style) = match (used * 100).checked_div(info.context_window) {
             Some(percent) => {
                 let style = if percent >= 80 { theme.warn } else { theme.dim };
-                let percent = match percent {
-                    0..10 => format!("{:.1}", used as f64 * 100.0 / info.context_window as f64),
-                    _ => percent.to_string(),
-                };
-                (format!("{percent}% of {}", tokens(info.context_window)), style)
+                let percent = window_percent(used, info.context_window);
+                (format!("{percent} of {}", tokens(info.context_window)), style)
             }
             None => (tokens(used), theme.dim),
         };

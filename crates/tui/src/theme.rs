@@ -7,6 +7,7 @@ pub use built_in::NAMES;
 
 use crate::backend::SyntaxToken;
 use crate::screen::ColorDepth;
+use crate::slash::nearest;
 use ratatui::style::{Color, Style};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// An unknown theme.
-    #[error("unknown theme `{0}`; built-in themes include `dark`, `light` and `plain`")]
+    #[error("unknown theme `{0}`; {hint}", hint = suggestion(.0))]
     Unknown(String),
     /// An unknown role.
     #[error("unknown theme role `{0}`")]
@@ -23,6 +24,14 @@ pub enum Error {
     /// An invalid style.
     #[error("invalid style `{0}`; use the form `bold red`, `#ff8800 on black` or `dim`")]
     Style(String),
+}
+
+/// The built-in theme that is probably meant, or the most used ones.
+fn suggestion(name: &str) -> String {
+    match nearest(name, NAMES.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "built-in themes include `dark`, `light` and `plain`".into(),
+    }
 }
 
 /// A theme file: a base theme and its overrides.

@@ -119,11 +119,11 @@ pub(super) fn modes(here: &BackendContext) -> Result<Vec<PickerItem>> {
 
 pub(super) fn about(info: &Info) -> String {
     let mut parts = Vec::new();
-    if info.limits.window > 0 {
-        parts.push(format!("{} window", tokens(info.limits.window)));
-    }
     if let Some(prices) = &info.prices {
         parts.push(format!("${} in, ${} out", prices.base.input, prices.base.output));
+    }
+    if info.limits.window > 0 {
+        parts.push(format!("{} window", tokens(info.limits.window)));
     }
     if info.features.reasoning {
         parts.push("reasoning".into());

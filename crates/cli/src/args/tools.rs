@@ -16,6 +16,8 @@ pub(crate) struct ToolsArgs {
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ToolsCommand {
+    /// List the tools; `hew tools` does the same
+    List,
     /// Print a tool's complete description and its aliases
     Show {
         /// The tool's name or an alias

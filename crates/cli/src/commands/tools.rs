@@ -49,7 +49,7 @@ pub(super) async fn tools(args: &ToolsArgs, global: &GlobalArgs, env: &ProcessEn
     let found = host::project_context::load_modes(&root, loaded.trust, env);
     let registry = host::tools::manual_tools(config, env, &root, info.as_ref(), &permissions, &found.modes).await?;
     match &args.command {
-        None => list(&registry, args.json)?,
+        None | Some(ToolsCommand::List) => list(&registry, args.json)?,
         Some(ToolsCommand::Show { name }) => show(&registry, find(&registry, name)?, args.json)?,
         Some(ToolsCommand::Run { name, input, yes }) => {
             find(&registry, name)?;

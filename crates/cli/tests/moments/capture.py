@@ -20,6 +20,7 @@ COMMAND = "for i in $(seq 60); do echo test $i ok; done; rm -f moments-probe"
 SHORT = "def total(prices):\n    return sum(prices)\n"
 EDIT = ("    return sum(prices)", "    return round(sum(prices), 2)")
 LONG = "".join(f"def function_{n}(value):\n    return value * {n}\n" for n in range(100))
+EXPLANATION = "The cart adds prices. " * 20 + "Everything is explained."
 # How long an agent may take to start and to answer, in seconds.
 PATIENCE = 60
 
@@ -37,9 +38,11 @@ def added(text):
 class Agent:
     """How an agent is started and used: the text of its first screen, its calls, its environment and files, and its keys."""
 
-    def __init__(self, ready, tools, env, files, dialogs=(), **keys):
+    def __init__(self, ready, tools, env, files, dialogs=(), order="sequence", **keys):
         self.ready, self.tools, self.env, self.files, self.dialogs = ready, tools, env, files, dialogs
-        self.keys = {"allow": "Enter", "expand": "C-o", "mode": "BTab", "models": "/model", "close": "Escape", **keys}
+        # Undo removes turns from the conversation, so turns are counted, except for agents that send other requests.
+        self.order = order
+        self.keys = {"allow": "Enter", "expand": "C-o", "mode": "BTab", "models": "/model", "close": "Escape", "undo": "/undo", "sessions": "/resume", **keys}
 
     def key(self, name):
         return self.keys.get(name, name)
@@ -54,16 +57,22 @@ AGENTS = {
         "Describe a task",
         lambda root: {
             "run": lambda command: ("terminal", {"command": command}),
+            "background": lambda command: ("terminal", {"command": command, "background": True}),
             "write": lambda path, text: ("write_file", {"path": path, "content": text}),
             "edit": lambda path, old, new: ("edit_file", {"path": path, "edits": [{"old_text": old, "new_text": new}]}),
         },
         anthropic,
         lambda url, project: {".config/hew/config.toml": '[approval]\ncommands = "ask"\nwrites = "ask"\n'},
+        sessions="/sessions",
     ),
     "claude": Agent(
         "for shortcuts",
         lambda root: {
             "run": lambda command: ("Bash", {"command": command, "description": "Run it"}),
+            "background": lambda command: (
+                "Bash",
+                {"command": command, "description": "Run it", "run_in_background": True},
+            ),
             "write": lambda path, text: ("Write", {"file_path": f"{root}/{path}", "content": text}),
             "edit": lambda path, old, new: (
                 "Edit",
@@ -81,11 +90,13 @@ AGENTS = {
                 }
             )
         },
+        undo="/rewind",
     ),
     "codex": Agent(
         "Ask Codex",
         lambda root: {
             "run": lambda command: ("exec_command", {"cmd": command}),
+            "background": lambda command: ("exec_command", {"cmd": command, "yield_time_ms": 1000}),
             "write": lambda path, text: patch("Add", path, added(text)),
             "edit": lambda path, old, new: patch("Update", path, f"@@\n-{old}\n+{new}\n"),
         },
@@ -108,12 +119,15 @@ trust_level = "untrusted"
 '''
         },
         dialogs=[("Open restricted", ["Enter"]), ("Use existing model", ["Down", "Enter"])],
+        order="progress",
         expand="C-t",
     ),
     "opencode": Agent(
         "ctrl+p",
         lambda root: {
             "run": lambda command: ("bash", {"command": command, "description": "Run it"}),
+            # It has no background commands.
+            "background": lambda command: ("bash", {"command": f"({command}) >/dev/null 2>&1 &", "description": "Run it"}),
             "write": lambda path, text: ("write", {"filePath": f"{root}/{path}", "content": text}),
             "edit": lambda path, old, new: (
                 "edit",
@@ -138,6 +152,7 @@ trust_level = "untrusted"
         },
         mode="Tab",
         models="/models",
+        sessions="/sessions",
         expand="C-p",
     ),
 }
@@ -158,16 +173,21 @@ MOMENTS = [
     ("diff", ["allow"], ["It is rounded"]),
     ("approve-long-file", ["write the functions", "Enter"], ASKS),
     ("end-of-turn", ["allow"], ["All functions"]),
-    ("model-picker", ["models", "Enter"], []),
+    ("undo-conflict", ["CHANGE:functions.py", "undo", "Enter"], []),
+    ("model-picker", ["close", "close", "C-u", "models", "Enter"], []),
     ("mode-switch", ["close", "close", "mode"], []),
-    ("running-command", ["mode", "mode", "start the server", "Enter", "WAIT:ASKS", "allow"], []),
-    ("interrupt", ["Escape"], []),
+    ("running-job", ["mode", "mode", "start the watcher", "Enter", "WAIT:ASKS", "allow"], ["The watcher runs"]),
+    ("sessions", ["sessions", "Enter"], []),
+    ("narrow", ["close", "close", "C-u", "RESIZE:40x15", "round it again", "Enter"], ASKS + ["round it"]),
+    ("cut-stream", ["close", "close", "RESIZE:100x30", "C-u", "explain it", "Enter"], ["Everything is explained"]),
+    ("running-command", ["start the server", "Enter", "WAIT:ASKS", "allow"], []),
+    ("interrupt", ["Escape", "Escape"], []),
     ("provider-error", ["C-u", "now fail", "Enter"], []),
     ("exit", ["Escape", "Escape", "C-c", "C-c"], []),
 ]
 
 
-def script(tools):
+def script(tools, order):
     def turn(text, name, *arguments):
         tool, given = tools[name](*arguments)
         return {"text": text, "calls": [{"name": tool, "input": given}]}
@@ -181,11 +201,15 @@ def script(tools):
         {"text": "It is rounded: `round(…, 2)`."},
         turn("Now the functions.", "write", "functions.py", LONG),
         {"text": "All functions are written."},
+        turn("I will watch it.", "background", "sleep 600"),
+        {"text": "The watcher runs."},
+        {"text": "Nothing to round."},
+        {"text": EXPLANATION, "faults": [{"fault": {"cut": {"at": "text"}}, "times": 1}]},
         turn("I will start it.", "run", "sleep 60; rm -f moments-probe"),
         {"text": "Fails.", "faults": [{"fault": "overloaded", "times": "always"}]},
         {"text": "Fails.", "faults": [{"fault": "overloaded", "times": "always"}]},
     ]
-    return json.dumps({"turns": turns, "strict": False, "side": "Cart totals"})
+    return json.dumps({"turns": turns, "strict": False, "side": "Cart totals", "order": order})
 
 
 def locate(name, hew):
@@ -243,6 +267,10 @@ class Screen:
         # Escape and the next key are one key, and Enter after fast keys is a part of a paste.
         time.sleep(0.8)
 
+    def resize(self, width, height):
+        self.tmux("resize-window", "-x", width, "-y", height)
+        time.sleep(1)
+
     def close(self):
         self.tmux("kill-server")
 
@@ -256,7 +284,7 @@ def capture(name, program, scripted, out):
         (project / "README.md").write_text("# A project\n")
         subprocess.run(["git", "init", "-q"], cwd=project)
         turns = pathlib.Path(home) / "script.json"
-        turns.write_text(script(agent.tools(str(project))))
+        turns.write_text(script(agent.tools(str(project)), agent.order))
         server = subprocess.Popen([scripted, str(turns), "0"], stdout=subprocess.PIPE, text=True)
         url = server.stdout.readline().split()[-1]
         env = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -275,6 +303,10 @@ def capture(name, program, scripted, out):
                             screen.wait(ASKS)
                         case ["WAIT", text]:
                             screen.wait([text])
+                        case ["CHANGE", path]:
+                            (project / path).write_text("# Changed by the user.\n")
+                        case ["RESIZE", size]:
+                            screen.resize(*size.split("x"))
                         case _:
                             screen.type(agent.key(key))
                 if texts and not screen.wait(texts, agent.dialogs):

@@ -5,7 +5,8 @@ use crate::action::AppEffect;
 use crate::backend::{ErrorRecovery, OpenedSession, SessionTarget, UserError};
 use crate::state::AppState;
 use crate::views::setup::SetupView;
-use session::{Delivery, NoticeLevel, TurnEnd};
+use policy::ApprovalMode;
+use session::{Command, Delivery, NoticeLevel, TurnEnd};
 
 /// Notices about the session that was open before.
 pub(crate) struct SwitchNotice {
@@ -29,9 +30,27 @@ impl App {
             }
         }
         self.with_composer(|composer, cx| composer.request_commands(cx));
+        let mut effects = self.keep_chosen_mode(opened.items.is_empty());
         let waiting = self.state.queue.iter();
-        let prompts = waiting.map(|queued| self.prompt_effect(queued.message.clone(), Delivery::Queue));
-        prompts.collect()
+        effects.extend(waiting.map(|queued| self.prompt_effect(queued.message.clone(), Delivery::Queue)));
+        effects
+    }
+
+    /// Continues to ask before changes, or to plan in a new session, if the user chose that in this window. Another session
+    /// is never allowed more than its configuration.
+    fn keep_chosen_mode(&mut self, is_new: bool) -> Vec<AppEffect> {
+        let info = &mut self.state.info;
+        match self.chosen_mode {
+            Some((_, mode @ ApprovalMode::Ask)) if info.edit_approval != Some(mode) => {
+                info.edit_approval = Some(mode);
+                vec![AppEffect::Send(Command::SetEditApproval { mode })]
+            }
+            Some(("plan", _)) if is_new && info.mode != "plan" => {
+                let name = "plan".to_owned();
+                vec![AppEffect::Send(Command::SetMode { name })]
+            }
+            Some(_) | None => Vec::new(),
+        }
     }
 
     /// Handles a session that could not be opened: shows setup if a key is missing, otherwise quits.

@@ -513,3 +513,36 @@ fn all_changes_in_the_project_can_be_allowed_while_hew_asks_before_each() {
         }
     }
 }
+
+#[test]
+fn a_rule_is_shown_relative_to_the_project_and_only_if_it_is_short() {
+    let long = format!("run(={})", "echo step; ".repeat(12));
+    for (rule, lines) in [
+        (
+            "write(=/project/src/a.rs)",
+            vec![
+                "Allow in this project: write(=src/a.rs)",
+                "Allow everywhere: write(=/project/src/a.rs)",
+            ],
+        ),
+        ("run(=make test)", vec!["Allow in this project: run(=make test)"]),
+        (long.as_str(), vec!["Allow in this project: exactly this action"]),
+    ] {
+        let Event::QuestionAsked { mut question } = asked() else {
+            panic!("not a question");
+        };
+        if let QuestionSubject::Permission { rules, .. } = &mut question.subject {
+            *rules = vec![rule.into()];
+        }
+        let mut ui = AppHarness::open(100, 30);
+        ui.app.state.info.root = "/project".into();
+        ui.event(Event::TurnStarted);
+        ui.event(Event::QuestionAsked { question });
+        ui.app.skip_grace_period();
+        ui.draw();
+        let screen = ui.screen_text();
+        for line in lines {
+            assert!(screen.contains(line), "{line}: {screen}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use super::{AppHarness, item, prompt, reply};
 use crate::action::AppEffect;
 use crate::backend::SessionTarget;
+use crate::state::{LiveActivity, LiveSession};
 use futures::future::FutureExt as _;
 use model::Message;
 use policy::ApprovalMode;
@@ -318,4 +319,58 @@ fn an_mcp_prompt_is_expanded_by_its_server() {
         &ui.app.submit_prompt(plain, Delivery::Steer)[..],
         [AppEffect::Send(_)]
     ));
+}
+
+#[test]
+fn a_chosen_mode_is_kept_in_the_next_session_unless_it_allows_more() {
+    let plan = Command::SetMode { name: "plan".into() };
+    let ask = Command::SetEditApproval {
+        mode: ApprovalMode::Ask,
+    };
+    let old = vec![prompt("before")];
+    for (presses, items, kept) in [
+        (1, vec![], vec![plan]),
+        (1, old.clone(), vec![]),
+        (2, vec![], vec![ask.clone()]),
+        (2, old, vec![ask]),
+        (3, vec![], vec![]),
+    ] {
+        let mut ui = AppHarness::open(80, 24);
+        ui.app.state.info.mode = "code".into();
+        for _ in 0..presses {
+            // The session confirms a mode.
+            for effect in ui.press(&["shift+tab"]) {
+                if let AppEffect::Send(Command::SetMode { name }) = effect {
+                    ui.app.state.info.mode = name;
+                }
+            }
+        }
+        let effects = ui.switch(&SessionTarget::New, items);
+        let sent: Vec<Command> = effects
+            .into_iter()
+            .filter_map(|effect| match effect {
+                AppEffect::Send(command) => Some(command),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(sent, kept, "{presses}");
+    }
+}
+
+#[test]
+fn quitting_with_jobs_in_any_session_needs_a_second_press() {
+    for keys in ["ctrl+c", "ctrl+d"] {
+        let mut ui = AppHarness::open(80, 24);
+        ui.app.state.others = vec![LiveSession {
+            id: SessionId::new(),
+            title: "other".into(),
+            activity: LiveActivity::Idle,
+            has_jobs: true,
+        }];
+        assert!(ui.press(&[keys]).is_empty());
+        ui.draw();
+        let screen = ui.screen_text();
+        assert!(screen.contains("stop the background jobs"), "{keys}: {screen}");
+        assert!(matches!(ui.press(&[keys]).as_slice(), [AppEffect::Quit]));
+    }
 }

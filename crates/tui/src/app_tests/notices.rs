@@ -178,3 +178,47 @@ fn shell_output_is_shown_once() {
     );
     assert!(!ui.screen_text().contains("one.txt"), "{}", ui.screen_text());
 }
+
+fn mode(name: &str) -> Event {
+    let (name, files) = (name.into(), Vec::new());
+    Event::ItemFinished {
+        item: item(Body::Mode { name, files }),
+    }
+}
+
+#[test]
+fn a_mode_is_reported_with_the_next_prompt_if_it_differs_from_the_last_one() {
+    for (switches, reported) in [
+        (vec!["plan"], vec!["mode: plan"]),
+        (vec!["plan", "code", "ask"], vec!["mode: ask"]),
+        (vec!["plan", "code"], vec![]),
+    ] {
+        let mut ui = AppHarness::open(80, 24);
+        ui.app.state.info.mode = "code".into();
+        for name in &switches {
+            ui.event(mode(name));
+            ui.draw();
+        }
+        assert!(!ui.all_lines().join("\n").contains("mode: "), "{switches:?}");
+        ui.event(Event::ItemFinished { item: prompt("go") });
+        ui.draw();
+        let all = ui.all_lines();
+        let found: Vec<&str> = all.iter().filter_map(|line| line.strip_prefix("· ")).collect();
+        assert_eq!(found, reported, "{switches:?}");
+    }
+}
+
+#[test]
+fn a_message_that_is_too_long_for_the_status_line_is_wrapped() {
+    let text = "unknown command /hooks; hooks are set in the configuration, with `hew config edit`";
+    for width in [40, 80, 120] {
+        let mut ui = AppHarness::open(width, 24);
+        ui.app.state.flash = Some(text.into());
+        ui.draw();
+        let all = ui.all_lines().join(" ");
+        let words: Vec<&str> = all.split_whitespace().collect();
+        let expected: Vec<&str> = text.split_whitespace().collect();
+        let is_shown = words.windows(expected.len()).any(|shown| shown == expected);
+        assert!(is_shown, "{width}: {all}");
+    }
+}

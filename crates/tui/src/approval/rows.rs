@@ -11,6 +11,7 @@ use crate::view::ViewContext;
 use policy::Action;
 use serde_json::Value;
 use session::QuestionSubject;
+use std::path::Path;
 
 /// Visible rows of the details above the composer.
 const INLINE_DETAILS: usize = 16;
@@ -207,6 +208,9 @@ impl ApprovalPrompt {
                     relative_paths(title, &info.root)
                 )
             }
+            (Action::Write { .. }, _) if card.is_some_and(|card| card.creates_file(cx)) => {
+                describe(action, &info.root).replacen("change", "create", 1)
+            }
             _ => describe(action, &info.root),
         };
         let mut first = StyledRow::new(asker, theme.strong).push(format!("wants to {does}"), theme.strong);
@@ -290,7 +294,8 @@ impl ApprovalPrompt {
             let key = StyledRow::new(mark, theme.accent).push(cx.keys.hint(*action), theme.accent);
             let mut sentence = key.clone().push(format!("  {}", label(*action)), word);
             if let (true, Some(rule)) = (saves_rule(*action), &rule) {
-                sentence = sentence.push(": ", word).push(rule.as_str(), theme.code);
+                let rule = shown_rule(rule, *action, &cx.state.info.root);
+                sentence = sentence.push(": ", word).push(rule, theme.code);
             }
             sentences.push(sentence);
             short
@@ -303,8 +308,9 @@ impl ApprovalPrompt {
                     .push(format!(" {}", lower_first(label(action))), theme.strong)
             });
             let mut enter = enter.unwrap_or_else(StyledRow::empty);
-            if let (true, Some(rule)) = (chosen.is_some_and(saves_rule), &rule) {
-                enter = enter.push(", saving ", theme.text).push(rule.as_str(), theme.code);
+            if let (Some(action), Some(rule)) = (chosen.filter(|action| saves_rule(*action)), &rule) {
+                let rule = shown_rule(rule, action, &cx.state.info.root);
+                enter = enter.push(", saving ", theme.text).push(rule, theme.code);
             }
             if rules.len() > 1 {
                 let key = cx.keys.hint(KeyAction::NextRule);
@@ -413,10 +419,18 @@ fn saves_rule(action: KeyAction) -> bool {
     )
 }
 
-/// The start of a rule for one action.
+/// A rule that applies to the project, with paths relative to it.
+fn shown_rule(rule: &str, answer: KeyAction, root: &Path) -> String {
+    match answer {
+        KeyAction::ApproveAlways => rule.to_owned(),
+        _ => rule.replacen(&format!("(={}/", root.display()), "(=", 1),
+    }
+}
+
+/// A rule for one action, which the details show if it is long.
 fn shortened_rule(rule: &str) -> String {
     match rule.char_indices().nth(MAX_EXACT_RULE) {
-        Some((end, _)) => format!("{}…", rule.get(..end).unwrap_or(rule)),
+        Some(_) => "exactly this action".into(),
         None => rule.to_owned(),
     }
 }

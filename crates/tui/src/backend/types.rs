@@ -45,6 +45,7 @@ impl UserError {
     /// The message and the hint in one line.
     pub(crate) fn with_hint(&self) -> String {
         match &self.hint {
+            Some(_) if self.recovery == ErrorRecovery::Setup => format!("{}; /setup stores one", self.message),
             Some(hint) => format!("{}; {hint}", self.message),
             None => self.message.clone(),
         }

@@ -1,5 +1,8 @@
 //! A tool call as a card: title, output or changes, and duration.
 
+use super::call_result::{
+    background_job, changes, command_output, images, is_command, is_in_background, result_outcome, result_text,
+};
 use super::descriptions;
 use super::entry::EntryDetail;
 use super::entry::attachment;
@@ -13,9 +16,9 @@ use crate::keys::KeyAction;
 use crate::markdown::RenderContext;
 use crate::row::{StyledRow, StyledSpan, sanitise, sanitise_output};
 use crate::view::{PendingResult, ViewContext};
-use model::{Block, CallId, Media, Part, ToolOutcome};
+use model::{CallId, Part, ToolOutcome};
 use serde_json::Value;
-use session::{Body, Item, ItemId, PreviewUpdate};
+use session::{Body, CommandExit, Item, ItemId, PreviewUpdate};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -325,6 +328,14 @@ impl ToolCard {
         self.planned.get().map(Vec::as_slice)
     }
 
+    /// Whether the call writes one file that is empty or does not exist.
+    pub(crate) fn creates_file(&self, cx: &ViewContext<'_>) -> bool {
+        match self.streaming.paths().as_slice() {
+            [path] if self.tool == "write_file" => self.base(path, cx).is_some_and(|text| text.is_empty()),
+            _ => false,
+        }
+    }
+
     /// The tool's name, and the title with the files.
     pub(crate) fn tool_and_title(&self) -> (&str, &str) {
         (&self.tool, &self.title)
@@ -429,8 +440,14 @@ impl ToolCard {
                         true => format!(" · moved to the background as {job}"),
                         false => format!(" · running in the background as {job} · /jobs"),
                     }));
-                } else if let Body::Result { summary, millis, .. } = &item.body {
-                    let summary = summary.as_deref().map(|text| sanitise(text).replace('\n', " "));
+                } else if let Body::Result {
+                    summary, millis, exit, ..
+                } = &item.body
+                {
+                    // The mark shows that a command succeeded, and the counts show how much of one place changed.
+                    let is_shown = |text: &&str| *exit != Some(CommandExit::Code(0)) && *text != "1 place";
+                    let summary = summary.as_deref().filter(is_shown);
+                    let summary = summary.map(|text| sanitise(text).replace('\n', " "));
                     if let Some(summary) = summary.as_deref().filter(|text| !text.is_empty()) {
                         behind.push(dim(format!(" · {summary}")));
                     }
@@ -541,52 +558,10 @@ fn partial_title(input: &str) -> Option<String> {
     text.get(..end).map(sanitise)
 }
 
-/// Whether the result is that of a shell command.
-fn is_command(item: &Item) -> bool {
-    matches!(&item.body, Body::Result { exit: Some(_), .. })
-}
-
-/// Whether a command or a subtask continues in the background.
-fn is_in_background(item: &Item) -> bool {
-    let is_subtask = matches!(&item.body, Body::Result { tool, summary: Some(summary), .. }
-        if tool == "new_task" && summary.starts_with("in the background"));
-    is_subtask || background_job(item).is_some()
-}
-
-/// The job that the command of a result continues as.
-fn background_job(item: &Item) -> Option<&str> {
-    match &item.body {
-        Body::Result {
-            tool,
-            summary: Some(summary),
-            exit: None,
-            ..
-        } if tool == "terminal" && summary.starts_with("job ") => Some(summary),
-        _ => None,
-    }
-}
-
-/// The output in a command's result, without the note about its exit.
-fn command_output(text: &str) -> &str {
-    let text = text.trim_end();
-    match text.rsplit_once('\n') {
-        Some((output, last)) if last.starts_with('[') && last.ends_with(']') => output,
-        None if text.starts_with('[') && text.ends_with(']') => "",
-        Some(_) | None => text,
-    }
-}
-
 fn spinner(elapsed: Duration) -> &'static str {
     const SIGNS: [&str; 4] = ["◐", "◓", "◑", "◒"];
     let turn = usize::try_from(elapsed.as_millis() / 200).unwrap_or(0);
     SIGNS.get(turn % SIGNS.len()).copied().unwrap_or("◐")
-}
-
-fn changes(item: &Item) -> &[session::Change] {
-    match &item.body {
-        Body::Result { changes, .. } => changes,
-        _ => &[],
-    }
 }
 
 fn diff_versions(contents: Vec<FileVersions>, backend: &dyn Backend) -> Vec<(String, LineDiff)> {
@@ -601,55 +576,6 @@ fn diff_versions(contents: Vec<FileVersions>, backend: &dyn Backend) -> Vec<(Str
         (path, diff)
     };
     contents.into_iter().map(diff).collect()
-}
-
-/// Images in a result.
-fn images(item: &Item) -> impl Iterator<Item = &Media> {
-    let parts = item
-        .message()
-        .map(|message| message.parts.as_slice())
-        .unwrap_or_default();
-    let blocks = parts.iter().flat_map(|part| match part {
-        Part::ToolResult { content, .. } => content.as_slice(),
-        _ => &[],
-    });
-    blocks.filter_map(|block| match block {
-        Block::Media(media) => Some(media),
-        Block::Text { .. } => None,
-    })
-}
-
-/// The outcome of a result.
-fn result_outcome(item: &Item) -> ToolOutcome {
-    let parts = item
-        .message()
-        .map(|message| message.parts.as_slice())
-        .unwrap_or_default();
-    let found = parts.iter().find_map(|part| match part {
-        Part::ToolResult { outcome, .. } => Some(*outcome),
-        _ => None,
-    });
-    found.unwrap_or(ToolOutcome::Ok)
-}
-
-/// The text of a result.
-fn result_text(item: &Item) -> String {
-    let parts = item
-        .message()
-        .map(|message| message.parts.as_slice())
-        .unwrap_or_default();
-    let found = parts.iter().find_map(|part| match part {
-        Part::ToolResult { content, .. } => Some(content),
-        _ => None,
-    });
-    let Some(content) = found else {
-        return String::new();
-    };
-    let texts = content.iter().map(|block| match block {
-        Block::Text { text } => text.clone(),
-        Block::Media(media) => format!("[{} · {}]", media.mime, descriptions::byte_size(media.data.len())),
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

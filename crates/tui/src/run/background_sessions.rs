@@ -43,6 +43,7 @@ impl BackgroundSession {
             id: self.channels.id,
             title: self.state.title(),
             activity,
+            has_jobs: self.state.running_jobs > 0,
         }
     }
 

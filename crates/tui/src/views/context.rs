@@ -80,7 +80,7 @@ impl ContextView {
             "  {} of {} tokens, {}",
             format::tokens(used),
             format::tokens(window),
-            format::percent(used, window)
+            format::window_percent(used, window)
         );
         let style = match used * 100 / window {
             0..60 => theme.good,

@@ -514,7 +514,8 @@ impl ModalView for SetupView {
             return None;
         }
         let theme = cx.theme;
-        let why = self.open_error.as_deref().unwrap_or_default();
+        let is_first = matches!(self.step, SetupStep::Provider);
+        let why = self.open_error.as_deref().filter(|_| is_first).unwrap_or_default();
         StyledRow::new("Setup", theme.title)
             .push(if why.is_empty() { "" } else { "  " }, theme.dim)
             .push(why, theme.warn)
