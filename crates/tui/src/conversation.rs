@@ -27,6 +27,9 @@ thread_local! {
     pub(crate) static RENDERED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
+/// Longer errors are shortened while the request is retried.
+const MAX_RETRY_ERROR: usize = 70;
+
 /// The conversation.
 #[derive(Default)]
 pub(crate) struct ConversationLog {
@@ -100,7 +103,7 @@ impl ConversationLog {
             Event::Notice { level, text } => self.notice(*level, text),
             // The status line counts the attempts, so the notice is added once.
             Event::Retrying { error, .. } => {
-                let text = format!("{error}; retrying");
+                let text = format!("{}; retrying", short_error(error));
                 let is_said = matches!(self.entries.last(), Some(ConversationEntry::Notice(_, last)) if *last == text);
                 if !is_said {
                     self.notice(NoticeLevel::Warning, &text);
@@ -360,6 +363,14 @@ impl ConversationLog {
             Some((level, text)) => self.notice(level, &text),
             None => self.entries.extend(closing),
         }
+    }
+}
+
+/// An error without its causes if they are long; the last attempt reports all of it.
+fn short_error(error: &str) -> &str {
+    match error.split_once(": ") {
+        Some((what, _)) if error.chars().count() > MAX_RETRY_ERROR => what,
+        Some(_) | None => error,
     }
 }
 

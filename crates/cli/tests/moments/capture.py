@@ -179,7 +179,7 @@ MOMENTS = [
     ("running-job", ["mode", "mode", "start the watcher", "Enter", "WAIT:ASKS", "allow"], ["The watcher runs"]),
     ("sessions", ["sessions", "Enter"], []),
     ("narrow", ["close", "close", "C-u", "RESIZE:40x15", "round it again", "Enter"], ASKS + ["round it"]),
-    ("cut-stream", ["close", "close", "RESIZE:100x30", "C-u", "explain it", "Enter"], ["Everything is explained"]),
+    ("cut-stream", ["close", "RESIZE:100x30", "C-u", "explain it", "Enter"], ["Everything is explained"]),
     ("running-command", ["start the server", "Enter", "WAIT:ASKS", "allow"], []),
     ("interrupt", ["Escape", "Escape"], []),
     ("provider-error", ["C-u", "now fail", "Enter"], []),

@@ -27,6 +27,28 @@ fn repeated_retries_are_reported_once() {
 }
 
 #[test]
+fn a_retry_is_reported_in_one_line() {
+    for (error, reported) in [
+        ("could not reach anthropic: connection refused", "! could not reach anthropic: connection refused; retrying"),
+        (
+            "the stream from anthropic ended early: error reading a body from connection: end of file before message length reached",
+            "! the stream from anthropic ended early; retrying",
+        ),
+    ] {
+        let mut ui = AppHarness::open(80, 24);
+        ui.event(Event::TurnStarted);
+        ui.event(Event::Retrying {
+            error: error.into(),
+            attempt: 2,
+            delay: Duration::from_secs(1),
+        });
+        ui.draw();
+        let all = ui.all_lines();
+        assert!(all.iter().any(|line| line.trim_end() == reported), "{all:?}");
+    }
+}
+
+#[test]
 fn an_interrupted_turn_is_reported_once() {
     let mut ui = AppHarness::open(80, 24);
     ui.event(Event::TurnStarted);

@@ -30,7 +30,16 @@ pub(crate) struct HelpRow {
 enum HelpSubject {
     Command(&'static BuiltInCommand),
     Key(&'static KeyBinding),
+    Prefix(&'static str),
 }
+
+/// Characters with a meaning at the beginning of a word or a line.
+const PREFIXES: [(&str, &str); 4] = [
+    ("/", "List commands"),
+    ("@", "Mention a file, a folder or @diff"),
+    ("#", "Mention a symbol"),
+    ("!", "Run a command in your shell"),
+];
 
 /// The width of the first column.
 const NAME_WIDTH: usize = 18;
@@ -67,9 +76,12 @@ impl ListSource for HelpPicker {
             let keys = cx.keys.keys(binding.action).join("  ");
             HelpRow::new(&keys, binding.description, HelpSubject::Key(binding))
         });
+        let prefixes = PREFIXES
+            .iter()
+            .map(|(prefix, description)| HelpRow::new(prefix, description, HelpSubject::Prefix(prefix)));
         ListItems::Ready(match self.first {
-            HelpTopic::Commands => commands.chain(keys).collect(),
-            HelpTopic::Keys => keys.chain(commands).collect(),
+            HelpTopic::Commands => commands.chain(prefixes).chain(keys).collect(),
+            HelpTopic::Keys => prefixes.chain(keys).chain(commands).collect(),
         })
     }
 
@@ -84,6 +96,7 @@ impl ListSource for HelpPicker {
                 names.join(" ")
             }
             HelpSubject::Key(binding) => binding.context.title().to_owned(),
+            HelpSubject::Prefix(_) => KeyContext::Composer.title().to_owned(),
         };
         (StyledRow::empty(), StyledRow::new(right, cx.theme.dim))
     }
@@ -100,6 +113,7 @@ impl ListSource for HelpPicker {
                     ListResponse::close_and(AppAction::SetInput(format!("/{} ", command.name)))
                 }
             },
+            HelpSubject::Prefix(prefix) => ListResponse::close_and(AppAction::SetInput(prefix.to_owned())),
             HelpSubject::Key(binding) => match binding.context {
                 KeyContext::Everywhere | KeyContext::Composer | KeyContext::Conversation => {
                     ListResponse::close_and(AppAction::Key(binding.action))

@@ -68,6 +68,6 @@ impl ListSource for PermissionPicker {
     }
 
     fn empty_text(&self) -> &'static str {
-        "no rules or saved answers; `hew permissions add allow|ask|deny RULE` adds one, and /status shows the level"
+        "no rules or saved answers; `hew permissions add` adds rules"
     }
 }

@@ -6,7 +6,7 @@ use crate::backend::{ConflictChoice, FileVersions, RestoreRequest, RewindScope, 
 use crate::diff::LineDiff;
 use crate::format::{age, first_line, now};
 use crate::keys::KeyAction;
-use crate::row::StyledRow;
+use crate::row::{StyledRow, sanitise};
 use crate::view::{ViewContext, ViewPlacement};
 use session::{Body, Change, ChangeCount, Item, ItemId, Time, net_changes};
 use std::sync::Arc;
@@ -68,9 +68,10 @@ impl ListSource for RewindPicker {
     }
 
     fn columns(&self, prompt: &RewindPrompt, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
-        let files = match prompt.changed.is_empty() {
-            true => String::new(),
-            false => format!("{} changed since  ", prompt.changed),
+        let files = match prompt.changes.as_slice() {
+            _ if prompt.changed.is_empty() => String::new(),
+            [one] => format!("{} changed since  ", sanitise(&one.path.display().to_string())),
+            _ => format!("{} changed since  ", prompt.changed),
         };
         let right = StyledRow::new(files, cx.theme.warn).push(age(prompt.at, self.now), cx.theme.dim);
         (StyledRow::empty(), right)
