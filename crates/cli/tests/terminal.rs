@@ -82,7 +82,7 @@ async fn a_whole_task_in_a_real_terminal() {
     assert!(all.contains("› make the greeting polite"), "{all}");
 
     // An approval in place, given with one key.
-    tmux.wait_for_text("wants to change").await.unwrap();
+    tmux.wait_for_text("wants to create").await.unwrap();
     assert_eq!(greeting(), "good day\n");
     tmux.wait_for_text("allow once").await.unwrap();
     // Keys are shown when they are accepted, so that typing does not answer by accident.
@@ -422,7 +422,7 @@ async fn a_rewind_restores_the_files_and_undo_applies_to_visible_turns() {
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Rewind to before").await.unwrap();
     // The conversation above contains the prompts too, so this waits for the rows of the list.
-    tmux.wait_for_text("1 file changed since").await.unwrap();
+    tmux.wait_for_text("2.txt changed since").await.unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Code and conversation").await.unwrap();
     let all = tmux.wait_for_text("1 file: +0 −2 lines").await.unwrap();
@@ -494,7 +494,7 @@ async fn a_change_can_be_read_completely_before_approval() {
     tmux.press(&["Enter"]).unwrap();
 
     // Every line of a long change can be reached, also in a small window, and the answers stay visible.
-    tmux.wait_for_text("hew wants to change").await.unwrap();
+    tmux.wait_for_text("hew wants to create").await.unwrap();
     tmux.wait_for_text("line number 1").await.unwrap();
     for (width, height) in [(100, 24), (40, 15)] {
         tmux.resize(width, height).unwrap();
