@@ -29,7 +29,10 @@ fn repeated_retries_are_reported_once() {
 #[test]
 fn a_retry_is_reported_in_one_line() {
     for (error, reported) in [
-        ("could not reach anthropic: connection refused", "! could not reach anthropic: connection refused; retrying"),
+        (
+            "could not reach anthropic: connection refused",
+            "! could not reach anthropic: connection refused; retrying",
+        ),
         (
             "the stream from anthropic ended early: error reading a body from connection: end of file before message length reached",
             "! the stream from anthropic ended early; retrying",
