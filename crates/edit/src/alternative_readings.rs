@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::anchor::line_hash;
 use crate::fold::{is_blank, similarity};
+use model::entities::{self, ENTITIES};
 
 /// How the quoted text was normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub(crate) fn alternative_readings(old: &str, new: &str) -> Vec<AlternativeReadi
         plain(Normalization::LineNumbers, without_bars(old, new)),
         plain(Normalization::Escapes, both(old, new, unescaped)),
         plain(Normalization::Escapes, both(old, new, unescaped_tabs)),
-        plain(Normalization::Entities, both(old, new, without_entities)),
+        plain(Normalization::Entities, both(old, new, entities::decode)),
         plain(Normalization::Escapes, both(old, new, without_markdown_escapes)),
     ];
     listings
@@ -71,7 +72,7 @@ fn without_fences(old: &str, new: &str) -> Option<(String, String)> {
 pub(crate) fn plain_new_text(old: &str, new: &str, file: &str) -> Option<String> {
     without_signs(old, new)
         .or_else(|| {
-            let plain = without_entities(new);
+            let plain = entities::decode(new);
             let is_proven = is_shared_line_decoded(old, new, &plain) || is_changed_line_decoded(old, new, file);
             is_proven.then_some(plain)
         })
@@ -155,7 +156,7 @@ fn is_changed_line_decoded(old: &str, new: &str, file: &str) -> bool {
         !is_raw && !file.contains(entity) && !old.contains(entity)
     });
     let is_like = |line: &str| {
-        let plain = without_entities(line);
+        let plain = entities::decode(line);
         let is_more_similar = |old: &str| {
             let (as_plain, as_written) = (
                 similarity(old.trim(), plain.trim()),
@@ -453,22 +454,6 @@ fn without_markdown_escapes(text: &str) -> String {
     out + rest
 }
 
-pub(crate) const ENTITIES: [(&str, &str); 7] = [
-    ("&lt;", "<"),
-    ("&gt;", ">"),
-    ("&quot;", "\""),
-    ("&apos;", "'"),
-    ("&#39;", "'"),
-    ("&#x27;", "'"),
-    ("&amp;", "&"),
-];
-
-pub(crate) fn without_entities(text: &str) -> String {
-    ENTITIES
-        .iter()
-        .fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -492,7 +477,7 @@ mod tests {
     #[test]
     fn escapes_and_entities_are_undone_once() {
         assert_eq!(unescaped(r#"say(\"hi\\n\");\n\tdone"#), "say(\"hi\\n\");\n\tdone");
-        assert_eq!(without_entities("a &lt; b &amp;&amp; c"), "a < b && c");
+        assert_eq!(entities::decode("a &lt; b &amp;&amp; c"), "a < b && c");
         assert_eq!(unfenced("```rust\nlet x;\n```\n").as_deref(), Some("let x;\n"));
     }
 }

@@ -1,9 +1,10 @@
 //! New text that is written in another notation than the file: what is certain is read, the rest is refused.
 
+use model::entities::{self, ENTITIES};
 use std::collections::HashSet;
 
 use crate::alternative_readings::{
-    ENTITIES, code_without_markdown_escapes, numbered_listing, plain_new_text, unfenced, without_entities,
+    code_without_markdown_escapes, numbered_listing, plain_new_text, unfenced,
 };
 use crate::document::normalize_newlines;
 use crate::fold::{is_blank, similarity};
@@ -233,7 +234,7 @@ pub(crate) fn without_code_entities(
     let is_mixed = |(_, plain): &(&str, &str)| *plain != "&" && new.contains(plain);
     match used.iter().any(is_mixed) {
         true => Err(notation(format!("has the entity `{}` in code", used[0].0))),
-        false => Ok(Some(without_entities(new))),
+        false => Ok(Some(entities::decode(new))),
     }
 }
 

@@ -6,6 +6,7 @@
 mod caching;
 mod catalogue;
 mod chunk;
+pub mod entities;
 mod error;
 mod info;
 pub mod json;

@@ -48,6 +48,28 @@ pub(crate) struct MessageSpan<'a> {
 }
 
 impl<'a> MessageSpan<'a> {
+    /// Writes turns. Adjacent messages with the same role become one, because roles must alternate.
+    pub(crate) fn write_alternating(&self, pieces: &mut BodyWriter, assistant: &str, content: &str) {
+        let mut turn: Option<Role> = None;
+        for (_, message, form) in self.non_empty() {
+            if turn == Some(message.role) {
+                pieces.push_raw(",");
+            } else {
+                let role = match message.role {
+                    Role::User => "user",
+                    Role::Assistant => assistant,
+                };
+                let before = if turn.is_some() { "]}," } else { "" };
+                pieces.push_raw(&format!("{before}{{\"role\":\"{role}\",\"{content}\":["));
+            }
+            turn = Some(message.role);
+            pieces.push_shared(form.clone());
+        }
+        if turn.is_some() {
+            pieces.push_raw("]}");
+        }
+    }
+
     /// The messages with content, with their indices and forms.
     pub(crate) fn non_empty(&self) -> impl Iterator<Item = (usize, &'a Arc<Message>, &'a Bytes)> {
         let indices = self.from..;

@@ -8,6 +8,7 @@ use super::grammar::{CallGrammar, ParameterKind};
 use super::syntax::CallSyntax;
 use super::tags::{TagMatch, closing};
 use super::value::ParameterValue;
+use model::entities::{self, ENTITIES};
 use serde_json::{Map, Value};
 
 /// The meaning of a call.
@@ -191,15 +192,6 @@ const MARKUP: [&str; 16] = [
 ];
 /// Files of prose, which may name entities.
 const PROSE: [&str; 6] = ["md", "markdown", "mdx", "txt", "rst", "adoc"];
-const ENTITIES: [(&str, &str); 7] = [
-    ("&lt;", "<"),
-    ("&gt;", ">"),
-    ("&quot;", "\""),
-    ("&apos;", "'"),
-    ("&#39;", "'"),
-    ("&#x27;", "'"),
-    ("&amp;", "&"),
-];
 /// Operators that are not written as entities in code.
 const OPERATORS: [&str; 13] = [
     "&amp;&amp;",
@@ -239,7 +231,7 @@ pub(super) fn decoded_entities(input: &Map<String, Value>) -> Vec<(String, Value
         .filter(|(name, _)| !name.to_ascii_lowercase().starts_with("old"))
         .filter_map(|(name, value)| Some((name, value.as_str()?)))
         .filter(|(_, text)| is_encoded(text) && (!is_markup || text.trim_start().starts_with("&lt;")))
-        .map(|(name, text)| (name.clone(), decoded(text).into()))
+        .map(|(name, text)| (name.clone(), entities::decode(text).into()))
         .collect()
 }
 
@@ -265,9 +257,4 @@ fn is_unquoted(text: &str, at: usize) -> bool {
     ['"', '\'', '`']
         .iter()
         .all(|quote| line.matches(*quote).count() % 2 == 0)
-}
-
-fn decoded(text: &str) -> String {
-    let replace = |text: String, (entity, plain): &(&str, &str)| text.replace(entity, plain);
-    ENTITIES.iter().fold(text.to_owned(), replace)
 }

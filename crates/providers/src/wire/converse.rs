@@ -13,7 +13,7 @@ use crate::settings::ProviderSettings;
 use crate::wire::sanitize_tool_name;
 use crate::wire_cache::{MessageSpan, WireCache};
 use bytes::Bytes;
-use model::{Effort, Info, Message, Request, Role, ToolChoice, ToolSpec};
+use model::{Effort, Info, Message, Request, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// The request's JSON, in pieces.
@@ -58,26 +58,8 @@ pub(crate) fn path(info: &Info, _settings: &ProviderSettings) -> String {
     format!("/model/{}/converse-stream", encode(&info.id))
 }
 
-/// Writes turns. Adjacent messages with the same role become one, because roles must alternate.
 fn write_turns(pieces: &mut BodyWriter, span: &MessageSpan<'_>) {
-    let mut turn: Option<Role> = None;
-    for (_, message, form) in span.non_empty() {
-        if turn == Some(message.role) {
-            pieces.push_raw(",");
-        } else {
-            let role = match message.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-            };
-            let before = if turn.is_some() { "]}," } else { "" };
-            pieces.push_raw(&format!("{before}{{\"role\":\"{role}\",\"content\":["));
-        }
-        turn = Some(message.role);
-        pieces.push_shared(form.clone());
-    }
-    if turn.is_some() {
-        pieces.push_raw("]}");
-    }
+    span.write_alternating(pieces, "assistant", "content");
 }
 
 fn render_tools(tools: &[ToolSpec]) -> RenderedForm {

@@ -12,7 +12,7 @@ use crate::prompt_size::{ObjectList, RenderedForm, block_size, quoted_len};
 use crate::settings::ProviderSettings;
 use crate::wire_cache::{MessageSpan, WireCache};
 use bytes::Bytes;
-use model::{Effort, Info, Message, Request, Role, ToolChoice, ToolSpec};
+use model::{Effort, Info, Message, Request, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// The request's JSON, in pieces.
@@ -69,26 +69,8 @@ pub(crate) fn path(info: &Info, settings: &ProviderSettings) -> String {
     format!("{version}{parent}/models/{id}:streamGenerateContent?alt=sse")
 }
 
-/// Writes turns. Adjacent messages with the same role become one.
 fn write_turns(pieces: &mut BodyWriter, span: &MessageSpan<'_>) {
-    let mut turn: Option<Role> = None;
-    for (_, message, form) in span.non_empty() {
-        if turn == Some(message.role) {
-            pieces.push_raw(",");
-        } else {
-            let role = match message.role {
-                Role::User => "user",
-                Role::Assistant => "model",
-            };
-            let before = if turn.is_some() { "]}," } else { "" };
-            pieces.push_raw(&format!("{before}{{\"role\":\"{role}\",\"parts\":["));
-        }
-        turn = Some(message.role);
-        pieces.push_shared(form.clone());
-    }
-    if turn.is_some() {
-        pieces.push_raw("]}");
-    }
+    span.write_alternating(pieces, "model", "parts");
 }
 
 /// All tools are functions of one tool, because Gemini counts tools by kind.

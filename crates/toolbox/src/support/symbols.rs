@@ -14,7 +14,7 @@ use workspace::{CaseSensitivity, GrepQuery, Location, ResultPage, StopSignal};
 
 use crate::support::arguments;
 use crate::support::code_server::{CodeLocation, SymbolQuery};
-use crate::support::project::{Project, run_search, search_notes};
+use crate::support::project::{Project, run_blocking, run_search, search_notes};
 
 /// Maximum number of lines that contain the name.
 const MAX_LINES: usize = 5_000;
@@ -238,7 +238,7 @@ pub(crate) async fn resolve_location(project: &Project, symbol: SymbolQuery) -> 
 }
 
 /// The locations reported by a language server that may be read. A server can name any file.
-pub(crate) async fn permitted_locations(
+async fn permitted_locations(
     project: &Project,
     context: &CallContext,
     mut locations: Vec<CodeLocation>,
@@ -267,9 +267,31 @@ pub(crate) async fn permitted_locations(
     locations
 }
 
+/// The matches at the locations that a language server reported; `None` without any, so that the code is searched.
+pub(crate) async fn server_matches(
+    project: &Project,
+    context: &CallContext,
+    locations: Option<Vec<CodeLocation>>,
+    role: MentionRole,
+) -> Result<Option<SymbolMatches>, Error> {
+    let Some(locations) = locations.filter(|locations| !locations.is_empty()) else {
+        return Ok(None);
+    };
+    let root = project.locate("")?;
+    let locations = permitted_locations(project, context, locations).await;
+    let matches = run_blocking(move || {
+        let at = |location| location_at(&root, location, role);
+        Ok(locations.iter().map(at).collect())
+    });
+    Ok(Some(SymbolMatches {
+        matches: matches.await?,
+        ..SymbolMatches::default()
+    }))
+}
+
 /// The match at a location reported by a language server; a definition with all of its lines. Outside of the project, it
 /// has no text: reading there needs approval.
-pub(crate) fn location_at(root: &Location, location: &CodeLocation, role: MentionRole) -> SymbolMatch {
+fn location_at(root: &Location, location: &CodeLocation, role: MentionRole) -> SymbolMatch {
     let path = root.show_path(&location.path).into_owned();
     let file = root.sibling(&path).ok().filter(Location::is_inside);
     let file = file.and_then(|file| file.read_text().ok());

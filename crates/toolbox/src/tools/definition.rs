@@ -11,7 +11,7 @@ use tool::{
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::code_server::{CodeServer, SymbolQuery};
-use crate::support::project::{Project, run_blocking, run_search};
+use crate::support::project::{Project, run_search};
 use crate::support::symbols::{self, SymbolInput, SymbolMatch, SymbolMatches};
 use crate::support::text::count;
 
@@ -60,30 +60,15 @@ impl Tool for DefinitionTool {
 
     async fn run(&self, input: SymbolInput, context: CallContext) -> Result<Output, Error> {
         let symbol = input.symbol(&self.0)?;
-        let root = self.0.locate("")?;
-        if let Some(server) = &self.1
-            && let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?
-            && let Some(locations) = server
-                .definition(&pinned)
-                .await
-                .filter(|locations| !locations.is_empty())
-        {
-            let locations = symbols::permitted_locations(&self.0, &context, locations).await;
-            let matches = run_blocking(move || {
-                Ok(locations
-                    .iter()
-                    .map(|location| symbols::location_at(&root, location, MentionRole::Definition))
-                    .collect())
-            })
-            .await?;
-            return Ok(answer(
-                &symbol,
-                SymbolMatches {
-                    matches,
-                    ..SymbolMatches::default()
-                },
-            ));
+        if let Some(server) = &self.1 {
+            let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?;
+            let locations = server.definition(&pinned).await;
+            let found = symbols::server_matches(&self.0, &context, locations, MentionRole::Definition).await?;
+            if let Some(found) = found {
+                return Ok(answer(&symbol, found));
+            }
         }
+        let root = self.0.locate("")?;
         let found = {
             let symbol = symbol.clone();
             run_search(move |stop| symbols::find(&root, &symbol, stop)).await?

@@ -13,7 +13,7 @@ use tool::{
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::code_server::CodeServer;
-use crate::support::project::{Project, run_blocking, run_search};
+use crate::support::project::{Project, run_search};
 use crate::support::symbols::{self, SymbolMatch, SymbolMatches};
 use crate::support::text::count;
 
@@ -78,31 +78,15 @@ impl Tool for ReferencesTool {
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         let symbol = input.symbol.symbol(&self.0)?;
         let offset = input.offset.unwrap_or(0);
-        let root = self.0.locate("")?;
-        if let Some(server) = &self.1
-            && let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?
-            && let Some(locations) = server
-                .references(&pinned)
-                .await
-                .filter(|locations| !locations.is_empty())
-        {
-            let locations = symbols::permitted_locations(&self.0, &context, locations).await;
-            let matches = run_blocking(move || {
-                Ok(locations
-                    .iter()
-                    .map(|location| symbols::location_at(&root, location, MentionRole::Use))
-                    .collect())
-            })
-            .await?;
-            return Ok(answer(
-                &symbol.name,
-                SymbolMatches {
-                    matches,
-                    ..SymbolMatches::default()
-                },
-                offset,
-            ));
+        if let Some(server) = &self.1 {
+            let pinned = symbols::resolve_location(&self.0, symbol.clone()).await?;
+            let locations = server.references(&pinned).await;
+            let found = symbols::server_matches(&self.0, &context, locations, MentionRole::Use).await?;
+            if let Some(found) = found {
+                return Ok(answer(&symbol.name, found, offset));
+            }
         }
+        let root = self.0.locate("")?;
         let name = symbol.name.clone();
         let found = run_search(move |stop| symbols::find(&root, &symbol, stop)).await?;
         Ok(answer(&name, found, offset))

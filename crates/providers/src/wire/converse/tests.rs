@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sse::SseEvent;
+use model::Role;
 use model::{Chunk, Part, Reply, Stop, ToolOutcome, Wire};
 use std::sync::Arc;
 
