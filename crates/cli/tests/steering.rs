@@ -336,6 +336,16 @@ async fn saved_prompts_are_managed_by_name_mentioned_and_included_by_default() {
 }
 
 #[tokio::test]
+async fn a_prompt_without_text_and_editor_is_not_saved() {
+    let fixture = Fixture::new(&[("a.txt", "")], Vec::new()).await;
+    let without_text = ["prompts", "add", "later", "--description", "Later"];
+    let output = fixture.hew(&without_text).await;
+    assert!(output.stderr.contains("no text given"), "{}", output.stderr);
+    let added = fixture.hew(&["prompts", "add", "later", "Do it."]).await;
+    assert_eq!(added.code(), Some(0), "{}", added.stderr);
+}
+
+#[tokio::test]
 async fn an_additional_folder_is_part_of_the_project_with_its_rules() {
     let fixture = Fixture::new(&[("a.txt", "")], Vec::new()).await;
     let other = Project::new(&[
