@@ -45,7 +45,7 @@ impl Scheduler {
             (Command::Answer { question, answer }, _) => self.env.inbox.answer(question, answer),
             (Command::SetModel { name }, _) => match (self.env.config.models)(&name) {
                 Ok(model) => self.env.inbox.set_model(model),
-                Err(why) => self.warn(why).await,
+                Err(error) => self.warn(error.to_string()).await,
             },
 
             (Command::Prompt { message, delivery }, activity) => {

@@ -40,31 +40,36 @@ pub(crate) async fn run_end_hooks(env: &Environment) {
     }
 }
 
-/// Runs the prompt hooks. The error is the reason why the prompt must not be sent.
-pub(crate) async fn run_prompt_hooks(env: &Environment, prompt: String) -> Result<Option<String>, String> {
+/// The reason of a hook to prevent something.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct HookObjection(pub(crate) String);
+
+/// Runs the prompt hooks, which can prevent that the prompt is sent.
+pub(crate) async fn run_prompt_hooks(env: &Environment, prompt: String) -> Result<Option<String>, HookObjection> {
     if !env.has_hooks(HookKind::UserPromptSubmit) {
         return Ok(None);
     }
     let outcome = env.run_hooks(HookEvent::UserPromptSubmit { prompt }).await;
     match outcome.ruling {
-        Ruling::Deny(why) | Ruling::Ask(why) => Err(why),
+        Ruling::Deny(why) | Ruling::Ask(why) => Err(HookObjection(why)),
         Ruling::Allow | Ruling::Silent => Ok(outcome.context),
     }
 }
 
-/// Runs the hooks before a compaction and adds their context to the instructions. The error is the reason of a hook to
-/// prevent the compaction, which only applies if the user requested it.
+/// Runs the hooks before a compaction and adds their context to the instructions. An objection
+/// applies only to a compaction that the user requested.
 pub(crate) async fn run_compact_hooks(
     env: &Environment,
     instructions: Option<String>,
     manual: bool,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, HookObjection> {
     if !env.has_hooks(HookKind::PreCompact) {
         return Ok(instructions);
     }
     let outcome = env.run_hooks(HookEvent::PreCompact { manual }).await;
     match outcome.ruling {
-        Ruling::Deny(why) | Ruling::Ask(why) if manual => Err(why),
+        Ruling::Deny(why) | Ruling::Ask(why) if manual => Err(HookObjection(why)),
         Ruling::Deny(_) | Ruling::Ask(_) | Ruling::Allow | Ruling::Silent => {
             let texts: Vec<String> = instructions.into_iter().chain(outcome.context).collect();
             Ok((!texts.is_empty()).then(|| texts.join("\n")))

@@ -45,8 +45,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tool::{NotificationSender, ToolNotification};
 
-/// Finds a model by name; the error is a message for the user.
-pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, String> + Send + Sync>;
+/// Finds a model by name.
+pub type ModelSource = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, ModelUnavailable> + Send + Sync>;
+
+/// Why a model or an agent cannot be used: a message for the user or the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ModelUnavailable(pub String);
 
 /// Renders the system prompt for a mode, a model and its tools. Called only when one of them changes.
 pub type SystemPromptSource = Arc<dyn Fn(&prompt::SystemPromptInput<'_>) -> prompt::SystemPrompt + Send + Sync>;
@@ -66,13 +71,13 @@ pub trait ExternalAgents: Send + Sync {
     fn names(&self) -> Vec<String>;
 
     /// Opens an agent as the model of a subtask: it receives one request per turn and does the work itself. Its
-    /// actions are approved through `host`. The error is a message for the model.
+    /// actions are approved through `host`.
     fn open(
         &self,
         name: &str,
         host: Arc<dyn tool::ToolHost>,
         level: policy::AccessLevel,
-    ) -> Result<Arc<dyn Model>, String>;
+    ) -> Result<Arc<dyn Model>, ModelUnavailable>;
 }
 
 /// Parameters for starting a session.

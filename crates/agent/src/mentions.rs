@@ -211,8 +211,8 @@ async fn look_up(
         PromptMention::Diff => ContextRequest::Diff,
         PromptMention::Diagnostics => ContextRequest::Diagnostics,
         PromptMention::Codebase(words) => ContextRequest::Codebase(words.clone()),
-        PromptMention::Rule(name) => return saved_prompt(session, name).await.map_err(ContextError::Failed),
-        PromptMention::Thread(id) => return thread(session, id).await.map_err(ContextError::Failed),
+        PromptMention::Rule(name) => return saved_prompt(session, name).await,
+        PromptMention::Thread(id) => return thread(session, id).await,
     };
     let runner = MentionRunner { session, intent };
     let ContextFound { content, touched, path } = session.env.config.context_source.read(&request, &runner).await?;
@@ -268,8 +268,7 @@ struct MentionRunner<'s> {
 
 impl ContextRunner for MentionRunner<'_> {
     fn run<'a>(&'a self, tool: &'a str, input: Value) -> BoxFuture<'a, Result<ContextOutput, ContextError>> {
-        let run = run_without_asking(self.session, tool, input, self.intent);
-        run.map(|result| result.map_err(ContextError::Failed)).boxed()
+        run_without_asking(self.session, tool, input, self.intent).boxed()
     }
 }
 
@@ -279,16 +278,16 @@ pub(crate) async fn run_without_asking(
     tool: &str,
     input: Value,
     intent: MentionIntent,
-) -> Result<ContextOutput, String> {
+) -> Result<ContextOutput, ContextError> {
     let config = &session.env.config;
-    let missing = || format!("it needs the tool {tool}, which is not available");
+    let missing = || ContextError::Failed(format!("it needs the tool {tool}, which is not available"));
     let tool = config.tools.get(tool).ok_or_else(missing)?;
     let (id, input) = (CallId::from("mention"), CallInput::from(input));
     let approver = session.approver(Some(id.clone()), &tool.spec().name);
-    let crashed = |_| format!("`{}` crashed; this is a bug in hew", tool.spec().name);
+    let crashed = |_| ContextError::Failed(format!("`{}` crashed; this is a bug in hew", tool.spec().name));
     // A panic in a tool ends that tool, not the session.
     let actions = catch_unwind(AssertUnwindSafe(|| tool.actions(&input))).map_err(crashed)?;
-    let actions = actions.map_err(|error| error.to_string())?;
+    let actions = actions.map_err(failed)?;
     approver.check_mention(&actions, intent)?;
     let context = CallContext {
         session: session.turn.frame.affinity.clone().unwrap_or_default(),
@@ -299,16 +298,21 @@ pub(crate) async fn run_without_asking(
         ..CallContext::detached(id, session.turn.model.info().features)
     };
     let running = AssertUnwindSafe(Arc::clone(tool).run(input, context)).catch_unwind();
-    let output = running.await.map_err(crashed)?.map_err(|error| error.to_string())?;
+    let output = running.await.map_err(crashed)?.map_err(failed)?;
     let touched = touched_paths(actions);
     Ok(ContextOutput { output, touched })
 }
 
+fn failed(error: impl std::error::Error) -> ContextError {
+    ContextError::Failed(error.to_string())
+}
+
 /// The text of a saved prompt or a rules file.
-async fn saved_prompt(session: &Session, name: &str) -> Result<FoundMention, String> {
+async fn saved_prompt(session: &Session, name: &str) -> Result<FoundMention, ContextError> {
     let (env, key) = (&session.env, name.to_owned());
     let saved = env.read_context(move |context| context.saved_prompt(&key)).await;
-    let text = saved.ok_or("the lookup crashed")?.map_err(|error| error.to_string())?;
+    let saved = saved.ok_or_else(|| ContextError::Failed("the lookup crashed".into()))?;
+    let text = saved.map_err(failed)?;
     let name = name.to_owned();
     Ok(MentionedContent::Rule { name, text }.into())
 }
@@ -331,10 +335,10 @@ fn transcript_text(message: &Message) -> String {
 }
 
 /// The end of another session's transcript.
-async fn thread(session: &Session, id: &str) -> Result<FoundMention, String> {
+async fn thread(session: &Session, id: &str) -> Result<FoundMention, ContextError> {
     let store = &session.env.config.store;
-    let found = store.find(id).await.map_err(|error| error.to_string())?;
-    let loaded = store.load(found).await.map_err(|error| error.to_string())?;
+    let found = store.find(id).await.map_err(failed)?;
+    let loaded = store.load(found).await.map_err(failed)?;
     let mut text = String::new();
     for item in prompt::visible_items(&loaded.items) {
         let Some(message) = item.message() else { continue };

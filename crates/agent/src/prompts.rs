@@ -2,7 +2,7 @@
 //!
 //! A prompt is stored when it arrives, so that a crash does not lose it.
 
-use crate::hooks;
+use crate::hooks::{self, HookObjection};
 use crate::mentions;
 use crate::session::{Environment, Session};
 use crate::small_model_files;
@@ -141,7 +141,7 @@ pub(crate) async fn submit_next(session: &mut Session) -> Result<Option<SubmitRe
     let text = message.text();
     let hook_context = match hooks::run_prompt_hooks(&session.env, text.clone()).await {
         Ok(context) => context,
-        Err(why) => return Ok(Some(refuse(&session.env, PromptRefusal::Hook(why)))),
+        Err(HookObjection(why)) => return Ok(Some(refuse(&session.env, PromptRefusal::Hook(why)))),
     };
     let command = match expand_command(session, &message).await {
         Ok(command) => command,

@@ -131,7 +131,7 @@ impl SubtaskSpawner {
             ..approver.clone()
         };
         let opened = agents.open(name, Arc::new(host), self.env.policy.level());
-        opened.map_err(Error::Failed)
+        opened.map_err(|error| Error::Failed(error.to_string()))
     }
 
     fn mode_for(&self, request: &SubtaskRequest) -> Result<Mode, Error> {

@@ -1,6 +1,7 @@
 //! The turn loop: send a request, run the tool calls, repeat until the turn ends.
 
 pub(crate) mod approval;
+mod call_failure;
 pub(crate) mod calls;
 mod limits;
 mod loop_guard;

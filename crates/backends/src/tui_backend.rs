@@ -424,7 +424,10 @@ impl ProcessBackend for TuiBackend {
                 true => Ok(format!("closed the panel {name}")),
                 false => Err(format!("the panel {name} is not open")),
             },
-            (Some(session), false) => session.panels.open(&name).map(|()| format!("opened the panel {name}")),
+            (Some(session), false) => match session.panels.open(&name) {
+                Ok(()) => Ok(format!("opened the panel {name}")),
+                Err(error) => Err(error.to_string()),
+            },
         };
         async move { result.map_err(UserError::new) }.boxed()
     }

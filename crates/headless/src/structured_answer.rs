@@ -65,24 +65,33 @@ impl AnswerSchema {
         }
     }
 
-    /// The answer as JSON, or the validation errors.
-    pub fn check(&self, answer: &str) -> Result<Value, String> {
-        let value = json_in(answer).ok_or("it is not JSON")?;
-        let wrong = match self.compiled.validate(&value, self.root) {
-            Ok(()) => None,
-            Err(error) => Some(reasons(&error.to_string()).join("; ")),
-        };
-        wrong.map_or(Ok(value), Err)
+    /// The answer as JSON.
+    pub fn check(&self, answer: &str) -> Result<Value, SchemaMismatch> {
+        let value = json_in(answer).ok_or(SchemaMismatch::NotJson)?;
+        let mismatch = self.compiled.validate(&value, self.root).err();
+        let mismatch = mismatch.map(|error| SchemaMismatch::Invalid(reasons(&error.to_string())));
+        mismatch.map_or(Ok(value), Err)
     }
 
     /// The prompt after an invalid answer.
-    pub fn correction_prompt(&self, wrong: &str) -> String {
+    pub fn correction_prompt(&self, wrong: &SchemaMismatch) -> String {
         format!(
             "Your answer does not match the required JSON schema: {wrong}.\n\
              Reply with only JSON that matches this schema:\n{}",
             self.schema
         )
     }
+}
+
+/// How an answer differs from its schema.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaMismatch {
+    /// It is not JSON.
+    #[error("it is not JSON")]
+    NotJson,
+    /// It violates the schema: the reasons with their places.
+    #[error("{}", .0.join("; "))]
+    Invalid(Vec<String>),
 }
 
 /// Remote schemas are not loaded.
@@ -195,8 +204,9 @@ mod tests {
         let expected = AnswerSchema::read(&path).unwrap();
         assert_eq!(expected.for_model().name, "my_thing");
         assert_eq!(expected.check("{\"n\": 5}"), Ok(json!({"n": 5})));
-        assert!(expected.check("{\"n\": \"x\"}").unwrap_err().starts_with("/n: "));
-        assert_eq!(expected.check("five"), Err("it is not JSON".into()));
+        let mismatch = expected.check("{\"n\": \"x\"}").unwrap_err();
+        assert!(mismatch.to_string().starts_with("/n: "), "{mismatch}");
+        assert_eq!(expected.check("five"), Err(SchemaMismatch::NotJson));
         std::fs::write(&path, "{\"type\": 5}").unwrap();
         assert!(
             AnswerSchema::read(&path).is_err_and(|failure| failure.message.contains("is not a JSON schema: /type: "))
@@ -210,7 +220,8 @@ mod tests {
         std::fs::write(&path, schema.to_string()).unwrap();
         let expected = AnswerSchema::read(&path).unwrap_or_else(|failure| panic!("{schema}: {}", failure.message));
         for (answer, wrong) in answers {
-            let message = expected.check(&answer.to_string()).err().unwrap_or_default();
+            let mismatch = expected.check(&answer.to_string()).err();
+            let message = mismatch.map(|mismatch| mismatch.to_string()).unwrap_or_default();
             assert_eq!(&message, wrong, "{schema} {answer}");
         }
     }

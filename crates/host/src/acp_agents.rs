@@ -5,6 +5,7 @@ use crate::confinement;
 use crate::environment::ProcessEnv;
 use crate::paths;
 use ::acp::{AcpAgents, AgentDefinition, AgentEnvironment, FileAccess};
+use agent::{ExternalAgents, ModelUnavailable};
 use model::Model;
 use policy::AccessLevel;
 use sandbox::Confinement;
@@ -68,12 +69,18 @@ pub fn load(
 /// Implements the interface of sessions.
 pub(crate) struct AgentDirectory(pub(super) AcpAgents);
 
-impl agent::ExternalAgents for AgentDirectory {
+impl ExternalAgents for AgentDirectory {
     fn names(&self) -> Vec<String> {
         self.0.names()
     }
 
-    fn open(&self, name: &str, desk: Arc<dyn tool::ToolHost>, level: AccessLevel) -> Result<Arc<dyn Model>, String> {
-        self.0.open(name, desk, level).map_err(|fault| fault.to_string())
+    fn open(
+        &self,
+        name: &str,
+        host: Arc<dyn tool::ToolHost>,
+        level: AccessLevel,
+    ) -> Result<Arc<dyn Model>, ModelUnavailable> {
+        let opened = self.0.open(name, host, level);
+        opened.map_err(|error| ModelUnavailable(error.to_string()))
     }
 }

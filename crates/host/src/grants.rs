@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::{atomic, config, paths};
 use policy::{Grant, GrantScope, RevokeOutcome, Rule};
 use serde::{Deserialize, Serialize};
-use session::GrantStore;
+use session::{GrantStore, GrantStoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -125,7 +125,7 @@ impl GrantStore for GrantFile {
         Arc::clone(&seen.1)
     }
 
-    fn save(&self, grant: &Grant) -> Result<(), String> {
+    fn save(&self, grant: &Grant) -> Result<(), GrantStoreError> {
         let kept = self.update(|kept| {
             let list = match grant.scope {
                 GrantScope::Always => &mut kept.always,
@@ -136,7 +136,7 @@ impl GrantStore for GrantFile {
             list.retain(|old| old.rule != grant.rule || old.tool != grant.tool || old.cwd != grant.cwd);
             list.push(grant.clone());
         });
-        kept.map_err(|failure| failure.message)
+        kept.map_err(|failure| GrantStoreError(failure.message))
     }
 }
 
@@ -230,6 +230,7 @@ mod tests {
         assert!(
             file.save(&grant("/a", GrantScope::Always))
                 .unwrap_err()
+                .0
                 .contains("is damaged")
         );
     }

@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use toolbox::{
-    CodeLocation, CodeServer, Diagnostic, DiagnosticSeverity, DiagnosticsBaseline, FileRewrite, NewDiagnostics,
-    QuickFix, SymbolQuery,
+    CodeLocation, CodeServer, CodeServerError, Diagnostic, DiagnosticSeverity, DiagnosticsBaseline, FileRewrite,
+    NewDiagnostics, QuickFix, SymbolQuery,
 };
 use workspace::Workspace;
 
 /// The indentation width for formatting.
 const TAB_WIDTH: usize = 4;
-const NO_SERVER: &str = "no language server supports this file, or it is still starting";
 
 /// The language servers of a project. Returns `None` if they are disabled, or if the project is not trusted: a server
 /// runs code of the project.
@@ -175,45 +174,48 @@ impl CodeServer for LspCodeServer {
         async move { self.servers.hover(&position_of(symbol)?).await }.boxed()
     }
 
-    fn rename<'a>(&'a self, symbol: &'a SymbolQuery, name: &'a str) -> BoxFuture<'a, Result<Vec<FileRewrite>, String>> {
+    fn rename<'a>(
+        &'a self,
+        symbol: &'a SymbolQuery,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<FileRewrite>, CodeServerError>> {
         async move {
-            let at =
-                position_of(symbol).ok_or_else(|| format!("{} is not in the code of this project", symbol.name))?;
-            let renamed = self
-                .servers
-                .rename(&at, name)
-                .await
-                .map_err(|error| error.to_string())?;
+            let at = position_of(symbol).ok_or_else(|| CodeServerError::UnknownSymbol(symbol.name.clone()))?;
+            let renamed = self.servers.rename(&at, name).await.map_err(server_failure)?;
             convert_rewrites(renamed)
         }
         .boxed()
     }
 
-    fn quick_fixes<'a>(&'a self, path: &'a PathBuf, line: usize) -> BoxFuture<'a, Result<Vec<QuickFix>, String>> {
+    fn quick_fixes<'a>(
+        &'a self,
+        path: &'a PathBuf,
+        line: usize,
+    ) -> BoxFuture<'a, Result<Vec<QuickFix>, CodeServerError>> {
         async move {
-            let offers = self
-                .servers
-                .code_actions(path, line)
-                .await
-                .map_err(|error| error.to_string())?;
+            let offers = self.servers.code_actions(path, line).await.map_err(server_failure)?;
             let remedy = |(title, list)| {
                 Ok(QuickFix {
                     title,
                     rewrites: convert_rewrites(Some(list))?,
                 })
             };
-            offers.ok_or(NO_SERVER)?.into_iter().map(remedy).collect()
+            offers
+                .ok_or(CodeServerError::NoServer)?
+                .into_iter()
+                .map(remedy)
+                .collect()
         }
         .boxed()
     }
 
-    fn format<'a>(&'a self, path: &'a PathBuf) -> BoxFuture<'a, Result<Vec<FileRewrite>, String>> {
+    fn format<'a>(&'a self, path: &'a PathBuf) -> BoxFuture<'a, Result<Vec<FileRewrite>, CodeServerError>> {
         async move {
             convert_rewrites(
                 self.servers
                     .format(path, TAB_WIDTH, true)
                     .await
-                    .map_err(|error| error.to_string())?,
+                    .map_err(server_failure)?,
             )
         }
         .boxed()
@@ -258,9 +260,17 @@ fn convert_spots(found: Vec<lsp::LspLocation>) -> Vec<CodeLocation> {
     found.into_iter().map(location).collect()
 }
 
-fn convert_rewrites(found: Option<Vec<lsp::LspRewrite>>) -> Result<Vec<FileRewrite>, String> {
+fn server_failure(error: lsp::Error) -> CodeServerError {
+    CodeServerError::Failed(error.to_string())
+}
+
+fn convert_rewrites(found: Option<Vec<lsp::LspRewrite>>) -> Result<Vec<FileRewrite>, CodeServerError> {
     let rewrite = |lsp::LspRewrite { path, before, after }| FileRewrite { path, before, after };
-    Ok(found.ok_or(NO_SERVER)?.into_iter().map(rewrite).collect())
+    Ok(found
+        .ok_or(CodeServerError::NoServer)?
+        .into_iter()
+        .map(rewrite)
+        .collect())
 }
 
 fn convert_diagnostic(finding: LspDiagnostic, root: &Path) -> Diagnostic {

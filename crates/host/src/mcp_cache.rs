@@ -127,9 +127,8 @@ fn read_logins(file: &Path) -> BTreeMap<String, String> {
 }
 
 /// Writes a file that only the user can read.
-fn write_logins(file: &Path, logins: &BTreeMap<String, String>) -> std::result::Result<(), String> {
-    let text = serde_json::to_string(logins).map_err(|error| error.to_string())?;
-    atomic::write(file, &text).map_err(|error| error.to_string())
+fn write_logins(file: &Path, logins: &BTreeMap<String, String>) -> std::io::Result<()> {
+    atomic::write(file, &serde_json::to_string(logins)?)
 }
 
 /// The name of a login in the keyring.

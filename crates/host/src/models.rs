@@ -257,6 +257,6 @@ pub(crate) fn model_source(config: Config, env: ProcessEnv) -> agent::ModelSourc
             let settings = models.immediate_settings(&info)?;
             Ok(providers::connect(info, settings)?)
         });
-        found.map_err(|failure| failure.with_hint())
+        found.map_err(|failure| agent::ModelUnavailable(failure.with_hint()))
     })
 }

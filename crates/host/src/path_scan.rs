@@ -4,7 +4,7 @@ use crate::git_control;
 use crate::git_control::RepositoryState;
 use policy::project_files::{AGENT_RULES, LOCAL_RULES, SHARED_RULES};
 use policy::{Permissions, ProjectPaths, ProtectedPaths};
-use sandbox::{AccessScan, ScannedPaths, git_control_paths, is_generated, repository_control_paths};
+use sandbox::{AccessScan, PathScanError, ScannedPaths, git_control_paths, is_generated, repository_control_paths};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,8 +25,6 @@ const MAX_RULES_ENTRIES: usize = 200;
 
 /// Folders of a git directory with a folder for each few files, which are not searched.
 const LARGE_FILE_FOLDERS: [&str; 2] = ["lfs/objects", "annex/objects"];
-
-const TOO_MANY_FOLDERS: &str = "the project has too many folders";
 
 /// Searches all directories of a project.
 pub(crate) struct ProjectScan {
@@ -103,7 +101,7 @@ impl ProjectScan {
         let mut state = self.state();
         let found = self.find(&mut state);
         if state.tree.is_too_large() {
-            return vec![format!("commands are not run: {TOO_MANY_FOLDERS}")];
+            return vec![format!("commands are not run: {}", PathScanError::TooManyFolders)];
         }
         let root = self.workspace.root();
         let hidden = too_many_paths("hidden", &PathCover::new(found.hidden, root, MAX_HIDDEN));
@@ -268,19 +266,17 @@ impl ScanState {
 }
 
 impl AccessScan for ProjectScan {
-    fn before(&self) -> Result<ScannedPaths, String> {
+    fn before(&self) -> Result<ScannedPaths, PathScanError> {
         let mut state = self.state();
         let found = self.find(&mut state);
         if state.tree.is_too_large() {
-            return Err(TOO_MANY_FOLDERS.into());
+            return Err(PathScanError::TooManyFolders);
         }
-        let cover = |paths: Vec<PathBuf>, most: usize, what: &str| {
+        let cover = |paths: Vec<PathBuf>, most: usize, access: &'static str| {
             let cover = PathCover::new(paths, self.workspace.root(), most);
             match cover.omitted {
                 0 => Ok(cover.paths),
-                _ => Err(format!(
-                    "more than {most} files in the project's directory are {what}; move them to a directory of their own"
-                )),
+                _ => Err(PathScanError::TooManyFiles { most, access }),
             }
         };
         match state.running {

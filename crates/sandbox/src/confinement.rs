@@ -50,10 +50,26 @@ pub struct ProcessAccess {
     pub write: Vec<PathBuf>,
 }
 
+/// Why the paths that must be hidden or protected could not be determined.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathScanError {
+    /// Not all folders can be searched.
+    #[error("the project has too many folders")]
+    TooManyFolders,
+    /// Not all files can be covered.
+    #[error("more than {most} files in the project's directory are {access}; move them to a directory of their own")]
+    TooManyFiles {
+        /// The maximum.
+        most: usize,
+        /// `hidden` or `protected`.
+        access: &'static str,
+    },
+}
+
 /// Looks at the files of a project around each process.
 pub trait AccessScan: Send + Sync {
     /// Finds protected and hidden paths. If it fails, the process is not started.
-    fn before(&self) -> Result<ScannedPaths, String>;
+    fn before(&self) -> Result<ScannedPaths, PathScanError>;
 
     /// A process starts; [`after`](Self::after) follows once for each.
     fn begin(&self);
@@ -201,7 +217,7 @@ impl Confinement {
     }
 
     /// The given paths and those that the scan finds now.
-    pub(crate) fn scanned(&self) -> Result<ScannedPaths, String> {
+    pub(crate) fn scanned(&self) -> Result<ScannedPaths, PathScanError> {
         let found = match &self.scan {
             Some(PathScan(scan)) if self.level != ConfinementLevel::Off => scan.before()?,
             Some(_) | None => ScannedPaths::default(),
@@ -214,13 +230,13 @@ impl Confinement {
     }
 
     /// The paths that cannot be read now.
-    pub fn hidden_paths(&self) -> Result<Vec<PathBuf>, String> {
+    pub fn hidden_paths(&self) -> Result<Vec<PathBuf>, PathScanError> {
         Ok(self.scanned()?.hidden)
     }
 
     /// The paths with restricted access.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "Seatbelt needs no pins"))]
-    pub(crate) fn access_paths(&self) -> Result<AccessPaths, String> {
+    pub(crate) fn access_paths(&self) -> Result<AccessPaths, PathScanError> {
         let scanned = self.scanned()?;
         Ok(match self.level {
             ConfinementLevel::Off => AccessPaths::default(),

@@ -31,7 +31,7 @@ pub enum Error {
     Nul,
     /// The paths that must be hidden or protected could not be determined.
     #[error("commands are not run: {0}")]
-    Paths(String),
+    Paths(#[from] crate::PathScanError),
     /// Any other error of the operating system.
     #[error("{program} could not be started")]
     Start {

@@ -24,10 +24,32 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// Why a confined process may not reach a host.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// It is not listed.
+    #[error("{host}:{port} is not one of `sandbox.network_hosts`")]
+    NotListed {
+        /// The host.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A listed name leads to a private address only.
+    #[error("{host} has no public address; list the address in `sandbox.network_hosts`")]
+    PrivateAddress {
+        /// The host.
+        host: String,
+    },
+    /// The name is not known.
+    #[error(transparent)]
+    Lookup(#[from] io::Error),
+}
+
 /// Decides about the hosts that confined processes may reach.
 pub trait HostResolver: Send + Sync {
-    /// The addresses of an allowed host; the error states why it is not allowed.
-    fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String>;
+    /// The addresses of an allowed host; or why it is not allowed.
+    fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, HostError>;
 }
 
 /// The hosts that confined processes may reach.
@@ -162,7 +184,7 @@ fn connect(mut client: TcpStream, hosts: &NetworkHosts) -> io::Result<()> {
     };
     let addresses = match hosts.0.resolve(&request.host, request.port) {
         Ok(addresses) => addresses,
-        Err(why) => return refuse(&mut client, "403 Forbidden", &why),
+        Err(error) => return refuse(&mut client, "403 Forbidden", &error.to_string()),
     };
     let connected = addresses
         .iter()

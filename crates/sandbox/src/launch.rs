@@ -69,7 +69,7 @@ pub(crate) fn submit(
         protected,
         uncreatable,
         hidden,
-    } = confinement.access_paths().map_err(Error::Paths)?;
+    } = confinement.access_paths()?;
     let uses_proxy = confinement.network == NetworkAccess::Hosts && confinement.level != ConfinementLevel::Off;
     let environment_with_proxy = uses_proxy.then(|| {
         proxy_variables().fold(environment.clone(), |environment, (name, value)| {

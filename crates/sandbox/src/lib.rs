@@ -63,8 +63,8 @@ mod utf8_decoder;
 
 pub use capture::{CaptureCap, OutputCapture};
 pub use confinement::{
-    AccessScan, Confinement, ConfinementLevel, NetworkAccess, PathScan, ProcessAccess, ResourceLimits, ScannedPaths,
-    git_control_paths, is_generated, repository_control_paths,
+    AccessScan, Confinement, ConfinementLevel, NetworkAccess, PathScan, PathScanError, ProcessAccess, ResourceLimits,
+    ScannedPaths, git_control_paths, is_generated, repository_control_paths,
 };
 pub use environment::ProcessEnvironment;
 pub use error::Error;
@@ -74,7 +74,7 @@ pub use foreground::foreground;
 pub use guard::guard;
 pub use guard_server::GuardPool;
 pub use harden::harden;
-pub use host_proxy::{HostResolver, NetworkHosts};
+pub use host_proxy::{HostError, HostResolver, NetworkHosts};
 pub use piped_process::PipedProcess;
 pub use process::Process;
 pub use report::{ConfinementReport, LayerStatus};

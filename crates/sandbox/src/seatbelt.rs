@@ -42,7 +42,7 @@ pub(crate) fn piped_command(
 /// The confinement with the paths that its scan finds now. Missing names can be created here.
 #[cfg(not(target_os = "linux"))]
 fn with_scanned_paths(confinement: &Confinement) -> Result<Confinement, crate::Error> {
-    let scanned = confinement.scanned().map_err(crate::Error::Paths)?;
+    let scanned = confinement.scanned()?;
     Ok(Confinement {
         protected: scanned.protected.into_iter().chain(scanned.read_only).collect(),
         hidden: scanned.hidden,

@@ -28,6 +28,17 @@ const MAX_STORED: usize = 64 * 1024 * 1024;
 /// The key, the number of components and the scale precede the components of a stored vector.
 const VECTOR_HEADER: usize = 16;
 
+/// Why results are not ordered by the model.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EmbeddingError {
+    #[error(transparent)]
+    Runtime(#[from] std::io::Error),
+    #[error(transparent)]
+    Request(#[from] model::Error),
+    #[error("the request failed")]
+    Crashed,
+}
+
 /// Orders results by the similarity of a provider's vectors.
 #[derive(Debug)]
 pub(crate) struct EmbeddingOrder {
@@ -60,8 +71,8 @@ impl EmbeddingOrder {
         }
     }
 
-    /// Sorts results by score and similarity. The error is the reason why they keep their order.
-    pub(crate) fn sort(&self, query: &str, results: &mut [CodeResult]) -> Result<(), String> {
+    /// Sorts results by score and similarity. After an error they keep their order.
+    pub(crate) fn sort(&self, query: &str, results: &mut [CodeResult]) -> Result<(), EmbeddingError> {
         let texts: Vec<Vec<String>> = results.iter().map(|result| self.texts(result)).collect();
         let all: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
         let similarities = self.similarities(query, &all)?;
@@ -87,7 +98,7 @@ impl EmbeddingOrder {
     }
 
     /// The cosine similarity of each text with the query.
-    fn similarities(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>, String> {
+    fn similarities(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>, EmbeddingError> {
         let query = self.embed(&[query], EmbeddingPurpose::Query)?.pop().unwrap_or_default();
         let keys: Vec<u64> = texts.iter().map(|text| self.key(text)).collect();
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,15 +136,13 @@ impl EmbeddingOrder {
     }
 
     /// Sends texts on a thread of its own, because the caller may belong to an asynchronous runtime.
-    fn embed(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, String> {
+    fn embed(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, EmbeddingError> {
         let send = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| error.to_string())?;
-            let sent = runtime.block_on(self.model.embed(texts, purpose, TIMEOUT));
-            sent.map_err(|error| error.to_string())
+            Ok(runtime?.block_on(self.model.embed(texts, purpose, TIMEOUT))?)
         };
         let sent = std::thread::scope(|scope| scope.spawn(send).join());
-        sent.unwrap_or_else(|_| Err("the request failed".into()))
+        sent.unwrap_or(Err(EmbeddingError::Crashed))
     }
 
     /// Loads the file, if another process changed it. Without one, everything is embedded.

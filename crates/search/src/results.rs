@@ -71,7 +71,7 @@ impl CodeIndex {
             true => Ok(()),
             false => embedding.sort(query.text, &mut results),
         };
-        self.state().embedding_error = sorted.err();
+        self.state().embedding_error = sorted.err().map(|error| error.to_string());
         results.truncate(query.limit);
         Ok(results)
     }

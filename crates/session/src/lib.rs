@@ -23,7 +23,7 @@ pub use event::{
     Event, ItemDelta, ItemStart, Limit, NoticeLevel, PreviewState, PreviewUpdate, Question, QuestionSubject, TextOp,
     Totals, TurnEnd,
 };
-pub use grant_store::GrantStore;
+pub use grant_store::{GrantStore, GrantStoreError};
 pub use hooks::{HookEvent, HookKind, HookOutcome, Hooks, NoHooks};
 pub use id::{BlobId, ItemId, QuestionId, QueuedPromptId, RequestId, SessionId, Time};
 pub use item::{

@@ -9,11 +9,11 @@ mod registry;
 mod support;
 mod tools;
 
-pub use panels::{DEFAULT_PANELS, OpenPanels, PANEL_NAMES};
+pub use panels::{DEFAULT_PANELS, OpenPanels, PANEL_NAMES, PanelError};
 pub use registry::{all_names_in, build_registry, facts, names_in};
 pub use support::code_server::{
-    CodeLocation, CodeServer, Diagnostic, DiagnosticSeverity, DiagnosticsBaseline, FileRewrite, NewDiagnostics,
-    QuickFix, SymbolQuery,
+    CodeLocation, CodeServer, CodeServerError, Diagnostic, DiagnosticSeverity, DiagnosticsBaseline, FileRewrite,
+    NewDiagnostics, QuickFix, SymbolQuery,
 };
 pub use support::commands::CommandOptions;
 pub use support::context_source::ToolContextSource;

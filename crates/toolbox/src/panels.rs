@@ -6,6 +6,7 @@ mod notes;
 mod repo_map;
 mod repository;
 
+use repository::RejectedCommand;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,13 +79,66 @@ pub(crate) struct PanelSources {
     pub(crate) modes: Vec<String>,
 }
 
+/// Why a panel cannot be opened: a message for the user or the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PanelError {
+    /// Too many are open.
+    #[error("{} panels are open; close one first", MAX_OPEN)]
+    TooMany,
+    /// There is no such panel.
+    #[error("there is no panel `{0}`; there are {names}", names = PANEL_NAMES.join(", "))]
+    Unknown(String),
+    /// Outside a session with a project.
+    #[error("the panel `{0}` is not available here")]
+    Unavailable(String),
+    /// A part of the history without its number.
+    #[error("`{0}` has no number; the first part is history:1")]
+    NoNumber(String),
+    /// A part of the history that does not exist.
+    #[error("there is no `{name}`{}", last_part(*.parts))]
+    NoPart {
+        /// The panel.
+        name: String,
+        /// How many parts there are.
+        parts: usize,
+    },
+    /// Without the index.
+    #[error("there is no code search index")]
+    NoIndex,
+    /// Without a language server.
+    #[error("there is no language server; use the diagnostics tool")]
+    NoLanguageServer,
+    /// The path is not a file.
+    #[error("{0} is not a file")]
+    NotAFile(String),
+    /// The text is not the number of a job.
+    #[error("`{0}` is not a job number")]
+    NotAJob(String),
+    /// There is no such skill.
+    #[error("there is no skill `{0}`")]
+    NoSkill(String),
+    /// The command of a repository panel could have side effects.
+    #[error(transparent)]
+    Command(#[from] RejectedCommand),
+    /// The path or the job could not be looked up.
+    #[error(transparent)]
+    Lookup(#[from] tool::Error),
+}
+
+fn last_part(parts: usize) -> String {
+    match parts {
+        0 => ": the whole conversation is shown".into(),
+        parts => format!("; the last part is history:{parts}"),
+    }
+}
+
 impl OpenPanels {
-    /// Opens a panel. The error is a message for the user or the model.
-    pub fn open(&self, name: &str) -> Result<(), String> {
+    /// Opens a panel.
+    pub fn open(&self, name: &str) -> Result<(), PanelError> {
         let panel = self.create(name)?;
         let mut open = self.lock();
         if open.len() >= MAX_OPEN && !open.contains_key(panel.name()) {
-            return Err(format!("{MAX_OPEN} panels are open; close one first"));
+            return Err(PanelError::TooMany);
         }
         open.insert(panel.name().to_owned(), panel);
         Ok(())
@@ -117,49 +171,46 @@ impl OpenPanels {
         self.shared.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn create(&self, name: &str) -> Result<Arc<dyn Panel>, String> {
+    fn create(&self, name: &str) -> Result<Arc<dyn Panel>, PanelError> {
         let name = name.trim();
         if let Some(own) = BuiltinPanel::ALL.into_iter().find(|own| own.name() == name) {
             return Ok(Arc::new(own));
         }
         if let Some(number) = name.strip_prefix("history:") {
             let number = number.trim().parse().ok().filter(|number| *number > 0);
-            let number: usize = number.ok_or_else(|| format!("`{name}` has no number; the first part is history:1"))?;
+            let number: usize = number.ok_or_else(|| PanelError::NoNumber(name.into()))?;
             let parts = self.shared.history_parts.load(Ordering::Relaxed);
             if number > parts {
-                return Err(match parts {
-                    0 => format!("there is no `{name}`: the whole conversation is shown"),
-                    _ => format!("there is no `{name}`; the last part is history:{parts}"),
+                return Err(PanelError::NoPart {
+                    name: name.into(),
+                    parts,
                 });
             }
             return Ok(Arc::new(HistoryPanel::new(number)));
         }
         let Some(sources) = self.shared.sources.get() else {
-            return Err(format!("the panel `{name}` is not available here"));
+            return Err(PanelError::Unavailable(name.into()));
         };
         let (kind, of) = name.split_once(':').map_or((name, ""), |(kind, of)| (kind, of.trim()));
         match (kind, of) {
             ("tree", "") => Ok(Arc::new(files::TreePanel(sources.project.clone()))),
             ("repo_map", words) => match &sources.code_index {
                 Some(index) => Ok(Arc::new(repo_map::RepoMapPanel::new(&sources.project, index, words))),
-                None => Err("there is no code search index".into()),
+                None => Err(PanelError::NoIndex),
             },
             ("file", of) if !of.is_empty() => Ok(Arc::new(files::FilePanel::new(&sources.project, of)?)),
             ("diagnostics", "") => match &sources.code {
                 Some(code) => Ok(Arc::new(files::DiagnosticsPanel(Arc::clone(code)))),
-                None => Err("there is no language server; use the diagnostics tool".into()),
+                None => Err(PanelError::NoLanguageServer),
             },
-            ("git" | "github", of) if !of.is_empty() => repository::create(kind, of, sources),
+            ("git" | "github", of) if !of.is_empty() => Ok(repository::create(kind, of, sources)?),
             ("memories", "") => Ok(Arc::new(notes::MemoriesPanel(sources.notebook.clone()))),
             ("scratchpad", "") => Ok(Arc::new(notes::ScratchpadPanel(sources.notebook.clone()))),
             ("library", "") => Ok(Arc::new(notes::LibraryPanel::of(sources))),
             ("skill", of) if !of.is_empty() => Ok(Arc::new(notes::SkillPanel::of(sources, of)?)),
             ("console", "") => Ok(Arc::new(console::ConsolePanel(sources.jobs.clone()))),
             ("console", of) => Ok(Arc::new(console::JobPanel::of(&sources.jobs, of)?)),
-            _ => Err(format!(
-                "there is no panel `{name}`; there are {}",
-                PANEL_NAMES.join(", ")
-            )),
+            _ => Err(PanelError::Unknown(name.into())),
         }
     }
 

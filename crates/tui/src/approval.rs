@@ -370,7 +370,7 @@ impl ApprovalPrompt {
     }
 
     /// The answer that free text gives: the reply to a question, the edited call, or the reason for a rejection.
-    pub(crate) fn text_answer(&self, pending: &PendingQuestion, text: String) -> Result<Answer, String> {
+    pub(crate) fn text_answer(&self, pending: &PendingQuestion, text: String) -> Result<Answer, InvalidInput> {
         match &pending.question.subject {
             QuestionSubject::Inquiry { .. } => Ok(Answer::Text { text }),
             QuestionSubject::Permission { input, .. } if self.editing.is_some() => {
@@ -458,8 +458,17 @@ fn editable_text(input: &Value) -> String {
     }
 }
 
+/// Why an edited call cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InvalidInput {
+    #[error("must be a JSON object")]
+    NotAnObject,
+    #[error("invalid JSON: {0}")]
+    Json(serde_json::Error),
+}
+
 /// The call with the user's edits.
-fn apply_edit(input: &Value, text: &str) -> Result<Value, String> {
+fn apply_edit(input: &Value, text: &str) -> Result<Value, InvalidInput> {
     if input.get("command").and_then(Value::as_str).is_some() {
         let mut new = input.clone();
         new["command"] = Value::String(text.trim().into());
@@ -467,7 +476,7 @@ fn apply_edit(input: &Value, text: &str) -> Result<Value, String> {
     }
     match serde_json::from_str::<Value>(text) {
         Ok(new @ Value::Object(_)) => Ok(new),
-        Ok(_) => Err("must be a JSON object".into()),
-        Err(error) => Err(format!("invalid JSON: {error}")),
+        Ok(_) => Err(InvalidInput::NotAnObject),
+        Err(error) => Err(InvalidInput::Json(error)),
     }
 }

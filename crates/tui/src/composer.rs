@@ -537,13 +537,13 @@ impl Composer {
                     self.reset_after_submit(&text, cx);
                     KeyResponse::Action(AppAction::Submit { message, delivery })
                 }
-                Err(why) => KeyResponse::Action(AppAction::Flash(why)),
+                Err(error) => KeyResponse::Action(AppAction::Flash(error.to_string())),
             },
         }
     }
 
-    /// The text as a message: text first, then images. The error explains why it cannot be sent yet.
-    fn message(&mut self) -> Result<Message, String> {
+    /// The text as a message: text first, then images.
+    fn message(&mut self) -> Result<Message, UnreadyImage> {
         // Failures were reported when they occurred.
         drop(self.editor.attachments.apply_results());
         let mut parts = vec![Part::text(self.text().trim_end())];
@@ -551,8 +551,8 @@ impl Composer {
         for character in self.editor.as_str().chars() {
             match self.editor.attachments.get(character) {
                 Some(Attachment::Image(media)) => parts.push(Part::Media(media.clone())),
-                Some(Attachment::Reading(_)) => return Err("still reading an image; press again in a moment".into()),
-                Some(Attachment::Failed(why)) => return Err(format!("cannot send an image: {why}; delete it first")),
+                Some(Attachment::Reading(_)) => return Err(UnreadyImage::Reading),
+                Some(Attachment::Failed(why)) => return Err(UnreadyImage::Failed(why.to_string())),
                 Some(Attachment::Text(_)) | None => {}
             }
         }
@@ -579,6 +579,15 @@ impl Composer {
         self.drafts.schedule(String::new(), cx.backend);
         self.drafts.flush(cx.backend.as_ref());
     }
+}
+
+/// Why a message with an image cannot be sent yet.
+#[derive(Debug, thiserror::Error)]
+enum UnreadyImage {
+    #[error("still reading an image; press again in a moment")]
+    Reading,
+    #[error("cannot send an image: {0}; delete it first")]
+    Failed(String),
 }
 
 fn shell_notice(line: &str, answer: &Result<String, UserError>) -> String {

@@ -454,7 +454,7 @@ impl BuiltInCommand {
             SlashAction::Effort => match parse_effort(arguments) {
                 Ok(None) if arguments.is_empty() => AppAction::OpenView(Box::new(ListView::new(EffortPicker))),
                 Ok(effort) => AppAction::SetEffort(effort),
-                Err(why) => return SlashOutcome::Invalid(why),
+                Err(error) => return SlashOutcome::Invalid(error.to_string()),
             },
             SlashAction::Export => match cx.state.session {
                 Some(session) => AppAction::AwaitOperation(export(&session.to_string(), arguments, cx)),
@@ -524,19 +524,26 @@ fn export(session: &str, file: &str, cx: &ViewContext<'_>) -> BackendFuture<Oper
     notice(text.boxed())
 }
 
+/// No effort has this name.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown effort `{0}`; {hint}", hint = effort_hint(.0))]
+struct UnknownEffort(String);
+
+fn effort_hint(name: &str) -> String {
+    let names = EFFORTS.map(effort_name);
+    match nearest(name, names.into_iter()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("choose default, {}", names.join(", ")),
+    }
+}
+
 /// The effort with this name; `None` for the model's default.
-fn parse_effort(name: &str) -> Result<Option<Effort>, String> {
+fn parse_effort(name: &str) -> Result<Option<Effort>, UnknownEffort> {
     match name {
         "" | "default" => Ok(None),
         name => {
             let found = EFFORTS.into_iter().find(|effort| effort_name(*effort) == name);
-            let names: Vec<&str> = EFFORTS.iter().map(|effort| effort_name(*effort)).collect();
-            found
-                .map(Some)
-                .ok_or_else(|| match nearest(name, names.iter().copied()) {
-                    Some(near) => format!("unknown effort `{name}`; did you mean {near}?"),
-                    None => format!("unknown effort `{name}`; choose default, {}", names.join(", ")),
-                })
+            found.map(Some).ok_or_else(|| UnknownEffort(name.to_owned()))
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::observed_model::stream_adapted;
 use futures::StreamExt as _;
 use model::{Cost, Model, Part, Reply, Request, Stop, Usage};
-use prompt::{CompactionCut, RequestFrame};
+use prompt::{CompactionCut, NotesError, RequestFrame};
 use session::RequestEnd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -92,7 +92,7 @@ impl SummaryWriter {
         attempts
     }
 
-    async fn ask(&self, model: &Arc<dyn Model>, request: Request, cut: &CompactionCut) -> Result<String, String> {
+    async fn ask(&self, model: &Arc<dyn Model>, request: Request, cut: &CompactionCut) -> Result<String, SummaryError> {
         let mut metered = MeteredRequest::new(model, &self.usage, &request);
         let receive = async {
             let mut chunks = with_timeout(stream_adapted(model.as_ref(), request), self.silence_timeout).await??;
@@ -103,39 +103,42 @@ impl SummaryWriter {
         };
         let result = match tokio::time::timeout(SUMMARY_TIMEOUT, receive).await {
             Ok(Ok(())) => usable_text(&metered.reply, cut),
-            Ok(Err(SummaryError::Failed(error))) => Err(error.to_string()),
-            Ok(Err(SummaryError::Timeout)) | Err(_) => Err("timed out".to_string()),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(SummaryError::Timeout),
         };
         metered.outcome = match &result {
             Ok(_) => RequestEnd::Finished(Stop::End),
-            Err(why) => RequestEnd::Failed { error: why.clone() },
+            Err(error) => RequestEnd::Failed {
+                error: error.to_string(),
+            },
         };
         result
     }
 }
 
-fn usable_text(reply: &Reply, cut: &CompactionCut) -> Result<String, String> {
+fn usable_text(reply: &Reply, cut: &CompactionCut) -> Result<String, SummaryError> {
     let message = reply.clone().into_message();
     let text = message.text();
-    cut.validate(&text).map_err(|unfit| unfit.to_string())?;
+    cut.validate(&text)?;
     // Text before a tool call is not a summary.
     let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
     match message.parts.iter().any(is_call) {
-        true => Err("it called tools instead".into()),
+        true => Err(SummaryError::CalledTools),
         false => Ok(text),
     }
 }
 
 /// The reason why a model wrote no summary.
+#[derive(Debug, thiserror::Error)]
 enum SummaryError {
-    Failed(model::Error),
+    #[error(transparent)]
+    Failed(#[from] model::Error),
+    #[error("timed out")]
     Timeout,
-}
-
-impl From<model::Error> for SummaryError {
-    fn from(error: model::Error) -> Self {
-        SummaryError::Failed(error)
-    }
+    #[error(transparent)]
+    Unusable(#[from] NotesError),
+    #[error("it called tools instead")]
+    CalledTools,
 }
 
 /// Awaits a future with a time limit.

@@ -1,5 +1,6 @@
 //! Approval of tool calls: evaluates the policy and asks the user where necessary.
 
+use super::call_failure::CallFailure;
 use crate::Approvals;
 use crate::session::Environment;
 use crate::subtasks::SubtaskSpawner;
@@ -11,14 +12,16 @@ use policy::{
 };
 use serde_json::Value;
 use session::{
-    Answer, ApprovalOutcome, CallEnd, Event, GrantStore, HookEvent, HookKind, NoticeLevel, Question, QuestionId,
-    QuestionSubject,
+    Answer, ApprovalOutcome, CallEnd, Event, GrantStore, GrantStoreError, HookEvent, HookKind, NoticeLevel, Question,
+    QuestionId, QuestionSubject,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tool::{CallInput, ChoiceLimit, DynTool, EscalationGrant, SubtaskReport, SubtaskRequest, UserQuestion};
+use tool::{
+    CallInput, ChoiceLimit, ContextError, DynTool, EscalationGrant, SubtaskReport, SubtaskRequest, UserQuestion,
+};
 
 /// The choices of a confirmation.
 const CONTINUE: &str = "Continue";
@@ -185,7 +188,7 @@ impl SharedPolicy {
     }
 
     /// Stores a grant in its scope. The error explains why it could not be stored; the grant then applies to the session.
-    fn add_grant(&self, mut grant: Grant) -> Result<(), String> {
+    fn add_grant(&self, mut grant: Grant) -> Result<(), GrantStoreError> {
         let saved = match (&self.store, grant.scope) {
             (_, GrantScope::Once | GrantScope::Session) | (None, _) => Ok(()),
             (Some(store), GrantScope::Project | GrantScope::Always) => store.save(&grant),
@@ -207,8 +210,8 @@ impl SharedPolicy {
 }
 
 impl Approver {
-    /// Decides about all actions of a call. The error is a message for the model.
-    pub(crate) async fn approve(&self, tool: &dyn DynTool, input: CallInput) -> Result<ApprovedCall, String> {
+    /// Decides about all actions of a call.
+    pub(crate) async fn approve(&self, tool: &dyn DynTool, input: CallInput) -> Result<ApprovedCall, CallFailure> {
         let mut approved = ApprovedCall {
             input,
             notes: Vec::new(),
@@ -219,13 +222,13 @@ impl Approver {
         'input: loop {
             approved.actions = tool.actions(&approved.input).map_err(|error| {
                 self.progress.set_issue(CallEnd::InvalidInput);
-                error.to_string()
+                CallFailure::InvalidInput(error)
             })?;
             self.reject_denied(&approved.actions)?;
             let mut is_checked = false;
             for action in approved.actions.clone() {
                 let (why, cause) = match (self.decide(&action), author, &hooks) {
-                    (Decision::Deny { why }, ..) => return Err(self.denied(&why)),
+                    (Decision::Deny { why }, ..) => return Err(self.denied(why)),
                     // The user wrote this input.
                     (Decision::Ask { .. } | Decision::Allow, InputAuthor::User, _) => continue,
                     (Decision::Allow, InputAuthor::Model, Ruling::Ask(reason)) => (reason.clone(), ApprovalCause::Hook),
@@ -259,7 +262,7 @@ impl Approver {
                 {
                     self.progress.set_issue(CallEnd::Refused);
                     self.progress.set_approval(ApprovalOutcome::Refused);
-                    Err("The user denied this call.".into())
+                    Err(CallFailure::DeniedByUser)
                 }
                 Ruling::Ask(_) | Ruling::Allow | Ruling::Deny(_) | Ruling::Silent => Ok(approved),
             };
@@ -267,23 +270,23 @@ impl Approver {
     }
 
     /// Fails if an action is denied, so that the user is not asked about the others.
-    fn reject_denied(&self, actions: &[Action]) -> Result<(), String> {
+    fn reject_denied(&self, actions: &[Action]) -> Result<(), CallFailure> {
         for action in actions {
             if let Decision::Deny { why } = self.decide(action) {
-                return Err(self.denied(&why));
+                return Err(self.denied(why));
             }
         }
         Ok(())
     }
 
-    fn denied(&self, why: &str) -> String {
+    fn denied(&self, why: String) -> CallFailure {
         self.progress.set_issue(CallEnd::Denied);
-        format!("Not allowed: {why}.")
+        CallFailure::Denied(why)
     }
 
     /// Fails if the call is certain to fail. A call is not checked if it changes files that the model may not read, because
     /// the error could reveal their content.
-    async fn check(&self, tool: &dyn DynTool, call: &ApprovedCall) -> Result<(), String> {
+    async fn check(&self, tool: &dyn DynTool, call: &ApprovedCall) -> Result<(), CallFailure> {
         let is_readable = |action: &Action| match action.clone() {
             Action::Write { path, place } => matches!(self.decide(&Action::Read { path, place }), Decision::Allow),
             Action::Read { .. } => matches!(self.decide(action), Decision::Allow),
@@ -291,18 +294,20 @@ impl Approver {
         };
         let is_asked = self.env.config.approvals != Approvals::Deny;
         match is_asked && call.actions.iter().all(is_readable) {
-            true => tool.check(&call.input).await.map_err(|error| error.to_string()),
+            true => tool.check(&call.input).await.map_err(CallFailure::InvalidInput),
             false => Ok(()),
         }
     }
 
     /// Returns an error for denied actions of a mention. With `MentionIntent::Possible`, actions that need an approval are
     /// denied too.
-    pub(crate) fn check_mention(&self, actions: &[Action], intent: MentionIntent) -> Result<(), String> {
+    pub(crate) fn check_mention(&self, actions: &[Action], intent: MentionIntent) -> Result<(), ContextError> {
         for action in actions {
             match self.decide(action) {
-                Decision::Deny { why } => return Err(why),
-                Decision::Ask { why } if intent == MentionIntent::Possible => return Err(why),
+                Decision::Deny { why } => return Err(ContextError::Failed(why)),
+                Decision::Ask { why } if intent == MentionIntent::Possible => {
+                    return Err(ContextError::Failed(why));
+                }
                 Decision::Allow | Decision::Ask { .. } => {}
             }
         }
@@ -310,7 +315,7 @@ impl Approver {
     }
 
     /// Runs the pre-tool hooks, which can change the input and add notes for the model.
-    async fn run_pre_hooks(&self, approved: &mut ApprovedCall) -> Result<Ruling, String> {
+    async fn run_pre_hooks(&self, approved: &mut ApprovedCall) -> Result<Ruling, CallFailure> {
         let (Some(call), true) = (&self.call, self.env.has_hooks(HookKind::PreToolUse)) else {
             return Ok(Ruling::Silent);
         };
@@ -322,7 +327,7 @@ impl Approver {
         let outcome = self.env.run_hooks(event).await;
         if let Ruling::Deny(why) = outcome.ruling {
             self.progress.set_issue(CallEnd::Denied);
-            return Err(format!("A hook blocked this call: {why}"));
+            return Err(CallFailure::DeniedByHook(why));
         }
         if let Some(input) = outcome.input.filter(|input| *input != *approved.input) {
             let note = format!("A hook changed the input of this call to: {input}");
@@ -365,12 +370,10 @@ impl Approver {
         action: Action,
         (why, cause): (String, ApprovalCause),
         input: Value,
-    ) -> Result<ApprovalResult, String> {
+    ) -> Result<ApprovalResult, CallFailure> {
         if self.env.config.approvals == Approvals::Deny {
             self.progress.set_issue(CallEnd::Denied);
-            return Err(format!(
-                "Not allowed: {why}, and approvals cannot be requested in this session."
-            ));
+            return Err(CallFailure::NoApprovals(why));
         }
         let rules = self.env.policy.lock().policy.permissions.suggest(&action);
         let subject = QuestionSubject::Permission {
@@ -407,10 +410,10 @@ impl Approver {
             Some(Answer::ApproveNetwork) => Ok(ApprovalResult::Network),
             Some(Answer::Modify { input }) => Ok(ApprovalResult::Modified(input)),
             Some(Answer::Reject { reason: Some(reason) } | Answer::Text { text: reason }) => {
-                Err(format!("The user denied this call: {reason}"))
+                Err(CallFailure::DeniedForReason(reason))
             }
-            Some(Answer::Reject { reason: None }) => Err("The user denied this call.".into()),
-            None => Err("Not allowed: the approval request was not answered.".into()),
+            Some(Answer::Reject { reason: None }) => Err(CallFailure::DeniedByUser),
+            None => Err(CallFailure::NotAnswered),
         }
     }
 
@@ -445,8 +448,8 @@ impl Approver {
             rules => rules.iter().map(grant).collect(),
         };
         for grant in grants {
-            if let Err(why) = self.env.policy.add_grant(grant) {
-                let text = format!("the approval applies to this session only: {why}");
+            if let Err(error) = self.env.policy.add_grant(grant) {
+                let text = format!("the approval applies to this session only: {error}");
                 self.env.notice(NoticeLevel::Warning, text).await;
                 return;
             }
@@ -560,7 +563,7 @@ impl tool::ToolHost for Approver {
         async move {
             let result = match approver.decide(&action) {
                 Decision::Allow => return Ok(EscalationGrant::Unconfined),
-                Decision::Deny { why } => Err(format!("Not allowed: {why}.")),
+                Decision::Deny { why } => Err(CallFailure::Denied(why)),
                 Decision::Ask { why } => {
                     let why = match evidence.is_empty() {
                         true => why,
@@ -574,8 +577,8 @@ impl tool::ToolHost for Approver {
                 Ok(ApprovalResult::Granted) => Ok(EscalationGrant::Unconfined),
                 Ok(ApprovalResult::Network) => Ok(EscalationGrant::Network),
                 // The call is already running, so its input can no longer change.
-                Ok(ApprovalResult::Modified(_)) => Err(tool::Error::Failed("The user denied this call.".into())),
-                Err(why) => Err(tool::Error::Failed(why)),
+                Ok(ApprovalResult::Modified(_)) => Err(tool::Error::Failed(CallFailure::DeniedByUser.to_string())),
+                Err(failure) => Err(tool::Error::Failed(failure.to_string())),
             }
         }
         .boxed()

@@ -1,6 +1,7 @@
 //! Runs tool calls: read-only calls in parallel, calls with side effects alone and in order.
 
 use super::approval::{ApprovedCall, Approver};
+use super::call_failure::CallFailure;
 use super::loop_guard::{LoopGuard, RepeatVerdict};
 use crate::changes::store_change;
 use crate::conversation::PendingEffects;
@@ -247,7 +248,7 @@ impl CallQueue {
                     touched = touched_paths(actions);
                     (output, ToolOutcome::Ok)
                 }
-                Ok(Err(why)) => (Output::text(why), ToolOutcome::Error),
+                Ok(Err(failure)) => (Output::text(failure.to_string()), ToolOutcome::Error),
                 Err(_) => (
                     Output::text(format!("`{name}` crashed; this is a bug in hew.")),
                     ToolOutcome::Error,
@@ -289,41 +290,41 @@ impl CallQueue {
     }
 }
 
-/// Validates, approves and runs a call. The error is a message for the model.
+/// Validates, approves and runs a call.
 async fn execute(
     approver: &Approver,
     call: PendingCall,
     tool: Option<Arc<dyn DynTool>>,
     names: String,
     context: CallContext,
-) -> Result<(Output, Vec<Action>), String> {
+) -> Result<(Output, Vec<Action>), CallFailure> {
     if let Some(raw) = &call.malformed {
         approver.progress.set_issue(CallEnd::InvalidInput);
-        return Err(malformed_message(raw, call.in_text));
+        return Err(CallFailure::Malformed(malformed_message(raw, call.in_text)));
     }
     let Some(tool) = tool else {
         approver.progress.set_issue(CallEnd::UnknownTool);
-        return Err(format!("There is no tool `{}`. {names}", call.tool));
+        return Err(CallFailure::UnknownTool {
+            tool: call.tool,
+            available: names,
+        });
     };
     let ApprovedCall { input, notes, actions } = approver.approve(tool.as_ref(), call.input).await?;
     if tool.effect() != ToolEffect::ReadOnly {
         // The call must be durable before it has an effect, so that a crash never causes it to run twice.
         let stored = approver.env.config.store.flush().await;
-        stored.map_err(|error| format!("Not run, because the call could not be stored: {error}."))?;
+        stored.map_err(CallFailure::NotStored)?;
     }
     // Paths may have changed since: only the approved actions are performed.
-    if tool.actions(&input).map_err(|error| error.to_string())? != actions {
-        return Err(
-            "Not run: the effects of this call have changed since it was approved. Check the current state, then repeat the call if it is still correct."
-                .into(),
-        );
+    if tool.actions(&input).map_err(CallFailure::InvalidInput)? != actions {
+        return Err(CallFailure::ActionsChanged);
     }
     let hook_input = approver
         .env
         .has_hooks(HookKind::PostToolUse)
         .then(|| Value::clone(&input));
     approver.progress.begun.store(true, Ordering::Relaxed);
-    let result = tool.run(input, context).await.map_err(|error| error.to_string());
+    let result = tool.run(input, context).await;
     let added = match hook_input {
         Some(input) => run_post_hooks(approver, input, &result).await,
         None => Vec::new(),
@@ -334,7 +335,7 @@ async fn execute(
             output.content.extend(added.into_iter().map(Block::text));
             Ok((output, actions))
         }
-        Err(why) => Err([vec![why], added].concat().join("\n")),
+        Err(error) => Err(CallFailure::Tool { error, notes: added }),
     }
 }
 
@@ -373,10 +374,10 @@ pub(crate) fn touched_paths(actions: Vec<Action>) -> Vec<PathBuf> {
 }
 
 /// Runs the post-tool hooks and returns their texts for the model.
-async fn run_post_hooks(approver: &Approver, input: Value, result: &Result<Output, String>) -> Vec<String> {
+async fn run_post_hooks(approver: &Approver, input: Value, result: &Result<Output, tool::Error>) -> Vec<String> {
     let (output, ok) = match result {
         Ok(output) => (hooks::output_text(&output.content), true),
-        Err(why) => (why.clone(), false),
+        Err(error) => (error.to_string(), false),
     };
     let Some(call) = approver.call.clone() else {
         return Vec::new();

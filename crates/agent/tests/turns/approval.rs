@@ -6,7 +6,10 @@ use policy::{AccessLevel, Action, ApprovalSettings, Grant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use session::{Answer as Reply, Body, Command, Delivery, Event, GrantStore, Limit, Question, QuestionSubject, TurnEnd};
+use session::{
+    Answer as Reply, Body, Command, Delivery, Event, GrantStore, GrantStoreError, Limit, Question, QuestionSubject,
+    TurnEnd,
+};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tool::{AnswerChoice, CallContext, ChoiceLimit, Output, Tool, ToolEffect, UserQuestion};
@@ -33,7 +36,7 @@ impl GrantStore for SharedGrants {
         Arc::clone(&self.0.lock().unwrap())
     }
 
-    fn save(&self, grant: &Grant) -> Result<(), String> {
+    fn save(&self, grant: &Grant) -> Result<(), GrantStoreError> {
         let mut stored = self.0.lock().unwrap();
         let mut list = stored.as_ref().clone();
         list.push(grant.clone());
@@ -50,8 +53,8 @@ impl GrantStore for Full {
         Arc::default()
     }
 
-    fn save(&self, _: &Grant) -> Result<(), String> {
-        Err("the disk is full".into())
+    fn save(&self, _: &Grant) -> Result<(), GrantStoreError> {
+        Err(GrantStoreError("the disk is full".into()))
     }
 }
 

@@ -410,7 +410,7 @@ pub(crate) fn world_with(answers: Vec<Answer>, adjust: impl FnOnce(&mut SessionS
         root: "/p".into(),
         small_model: None,
         title_requests: agent::TitleRequests::On,
-        models: Arc::new(|name| Err(format!("no model {name}"))),
+        models: Arc::new(|name| Err(agent::ModelUnavailable(format!("no model {name}")))),
         tools,
         modes: ModeSet::default(),
         hooks: Arc::new(session::NoHooks),

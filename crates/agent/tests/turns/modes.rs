@@ -172,7 +172,7 @@ async fn a_mode_can_have_its_own_model_and_the_default_model_returns_after_it() 
         setup.config.modes.add(vec![special, broken]);
         setup.config.models = Arc::new(move |name| match name {
             "some/other" => Ok(Arc::clone(&model)),
-            name => Err(format!("no model {name}")),
+            name => Err(agent::ModelUnavailable(format!("no model {name}"))),
         });
     });
     world.turn("a").await;

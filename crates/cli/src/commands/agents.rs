@@ -77,26 +77,25 @@ async fn test(agents: &AcpAgents, name: Option<&str>, prompt: Option<&str>, json
 }
 
 /// Sends a prompt to an agent. Actions that need approval are denied.
-async fn ask(agents: &AcpAgents, name: &str, prompt: &str) -> Result<String, String> {
-    let words = |error: &dyn std::fmt::Display| error.to_string();
-    let model = agents
-        .open(name, Arc::new(tool::DetachedHost), AccessLevel::ReadOnly)
-        .map_err(|error| words(&error))?;
+async fn ask(agents: &AcpAgents, name: &str, prompt: &str) -> Result<String> {
+    let opened = agents.open(name, Arc::new(tool::DetachedHost), AccessLevel::ReadOnly);
+    let model = opened.map_err(|error| Failure::failed(error.to_string()))?;
+    let failed = |error: model::Error| Failure::failed(error.to_string());
     let request = Request {
         messages: Arc::new(vec![Arc::new(Message::user(prompt))]),
         ..Request::default()
     };
-    let mut chunks = model.stream(request).await.map_err(|error| words(&error))?;
+    let mut chunks = model.stream(request).await.map_err(failed)?;
     let mut answer = String::new();
     while let Some(chunk) = chunks.next().await {
-        if let Chunk::Text(text) = chunk.map_err(|error| words(&error))? {
+        if let Chunk::Text(text) = chunk.map_err(failed)? {
             answer.push_str(&text);
         }
     }
     Ok(answer)
 }
 
-fn agent_text(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> String {
+fn agent_text(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String>>) -> String {
     let mut text = match about {
         Ok(about) => {
             let mut text = format!("{name}: {}\n", about.name);
@@ -118,11 +117,11 @@ fn agent_text(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<
     text
 }
 
-fn agent_json(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String, String>>) -> Value {
+fn agent_json(name: &str, about: &Result<AgentInfo, AgentError>, answer: Option<&Result<String>>) -> Value {
     let answered = answer.and_then(|answer| answer.as_ref().ok());
     let failed = match (about, answer) {
         (Err(fault), _) => Some(fault.to_string()),
-        (Ok(_), Some(Err(why))) => Some(why.clone()),
+        (Ok(_), Some(Err(failure))) => Some(failure.message.clone()),
         (Ok(_), Some(Ok(_)) | None) => None,
     };
     let about = about.as_ref().ok();

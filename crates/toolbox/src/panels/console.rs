@@ -1,5 +1,6 @@
 //! Panels for background jobs.
 
+use super::PanelError;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
@@ -50,9 +51,9 @@ pub(super) struct JobPanel {
 }
 
 impl JobPanel {
-    pub(super) fn of(jobs: &jobs::JobRegistry, number: &str) -> Result<Self, String> {
-        let id = number.parse().map_err(|_| format!("`{number}` is not a job number"))?;
-        let job = jobs.get(id).map_err(|error| error.to_string())?;
+    pub(super) fn of(jobs: &jobs::JobRegistry, number: &str) -> Result<Self, PanelError> {
+        let id = number.parse().map_err(|_| PanelError::NotAJob(number.into()))?;
+        let job = jobs.get(id)?;
         Ok(JobPanel {
             name: format!("console:{id}"),
             job,

@@ -1,5 +1,6 @@
 //! Panels for the directory tree, a file, and diagnostics.
 
+use super::PanelError;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -113,10 +114,10 @@ pub(super) struct FilePanel {
 }
 
 impl FilePanel {
-    pub(super) fn new(project: &Project, path: &str) -> Result<Self, String> {
-        let file = project.locate(path).map_err(|error| error.to_string())?;
+    pub(super) fn new(project: &Project, path: &str) -> Result<Self, PanelError> {
+        let file = project.locate(path)?;
         if !file.exists() || file.is_dir() {
-            return Err(format!("{} is not a file", file.shown()));
+            return Err(PanelError::NotAFile(file.shown().to_string()));
         }
         Ok(FilePanel {
             name: format!("file:{path}"),

@@ -1,5 +1,6 @@
 //! Panels for the model's notes, skills and modes.
 
+use super::PanelError;
 use futures::future::{BoxFuture, FutureExt as _};
 use prompt::panel::{ChangeChannel, Panel, PanelContext, Volatility};
 
@@ -149,9 +150,9 @@ pub(super) struct SkillPanel {
 }
 
 impl SkillPanel {
-    pub(super) fn of(sources: &PanelSources, name: &str) -> Result<Self, String> {
+    pub(super) fn of(sources: &PanelSources, name: &str) -> Result<Self, PanelError> {
         let text = skills::instructions(&sources.skills, &sources.project.workspace, name)
-            .ok_or_else(|| format!("there is no skill `{name}`"))?;
+            .ok_or_else(|| PanelError::NoSkill(name.into()))?;
         Ok(SkillPanel {
             name: format!("skill:{name}"),
             text,

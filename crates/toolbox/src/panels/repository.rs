@@ -107,7 +107,7 @@ pub(super) fn folders(kind: &str, workspace: &Workspace) -> Vec<PathBuf> {
 }
 
 /// Creates the panel of a git or gh command.
-pub(super) fn create(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Arc<dyn Panel>, String> {
+pub(super) fn create(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Arc<dyn Panel>, RejectedCommand> {
     let (name, command) = (
         format!("{kind}:{arguments}"),
         RepositoryCommand::new(kind, arguments, sources)?,
@@ -124,7 +124,7 @@ pub(super) fn create(kind: &str, arguments: &str, sources: &PanelSources) -> Res
 }
 
 impl RepositoryCommand {
-    fn new(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Self, String> {
+    fn new(kind: &str, arguments: &str, sources: &PanelSources) -> Result<Self, RejectedCommand> {
         check(kind, arguments)?;
         let confinement = sources.commands.confinement.as_ref();
         Ok(RepositoryCommand {
@@ -236,10 +236,27 @@ impl Panel for GithubPanel {
     }
 }
 
+/// Why a panel does not run a command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RejectedCommand {
+    /// It is more than one command, or not literal.
+    #[error("a panel runs one plain command: no operators, no substitutions")]
+    NotPlain,
+    /// Another subcommand of git.
+    #[error("a panel can show git {}", GIT.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "))]
+    Git,
+    /// An option of git that writes or runs something.
+    #[error("a panel does not run git with {0}")]
+    GitOption(String),
+    /// Another subcommand of gh.
+    #[error("a panel can show gh {}", GITHUB.join(", "))]
+    Github,
+}
+
 /// Rejects commands that could have side effects.
-fn check(kind: &str, arguments: &str) -> Result<(), String> {
+fn check(kind: &str, arguments: &str) -> Result<(), RejectedCommand> {
     if arguments.chars().any(|c| "|&;<>$`\\\n\r(){}!".contains(c)) {
-        return Err("a panel runs one plain command: no operators, no substitutions".into());
+        return Err(RejectedCommand::NotPlain);
     }
     let words: Vec<&str> = arguments.split_whitespace().collect();
     if kind == "git" {
@@ -247,22 +264,21 @@ fn check(kind: &str, arguments: &str) -> Result<(), String> {
             .first()
             .and_then(|first| GIT.iter().find(|(word, _)| word == first))
         else {
-            let names: Vec<&str> = GIT.iter().map(|(word, _)| *word).collect();
-            return Err(format!("a panel can show git {}", names.join(", ")));
+            return Err(RejectedCommand::Git);
         };
         return match words.iter().find(|word| {
             never
                 .iter()
                 .any(|never| word.trim_matches(['"', '\'']).starts_with(never))
         }) {
-            Some(word) => Err(format!("a panel does not run git with {word}")),
+            Some(word) => Err(RejectedCommand::GitOption((*word).into())),
             None => Ok(()),
         };
     }
     let first = words.iter().take(2).copied().collect::<Vec<_>>().join(" ");
     match GITHUB.contains(&first.as_str()) && !words.iter().any(|word| word.contains("--web")) {
         true => Ok(()),
-        false => Err(format!("a panel can show gh {}", GITHUB.join(", "))),
+        false => Err(RejectedCommand::Github),
     }
 }
 

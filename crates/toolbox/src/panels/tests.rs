@@ -139,7 +139,7 @@ fn an_unknown_panel_is_rejected_with_the_list_of_panels() {
         "diagnostics",
         "tree:x",
     ] {
-        let why = panels.open(name).unwrap_err();
+        let why = panels.open(name).unwrap_err().to_string();
         assert!(why.len() > 10, "{name}: {why}");
     }
     assert_eq!(panels.names(), Vec::<String>::new());
@@ -195,7 +195,7 @@ fn opening_a_panel_needs_approval_for_its_content() {
 #[test]
 fn only_existing_parts_of_the_conversation_can_be_opened() {
     let panels = OpenPanels::default();
-    let open = |name: &str| panels.open(name).err();
+    let open = |name: &str| panels.open(name).err().map(|error| error.to_string());
     let whole = "there is no `history:1`: the whole conversation is shown";
     assert_eq!(open("history:1").as_deref(), Some(whole));
     panels.set_history_parts(2);

@@ -32,30 +32,52 @@ pub trait CodeServer: Send + Sync {
         std::future::ready(None).boxed()
     }
 
-    /// Renames a symbol and returns the changed files. The error is the reason for a failure.
+    /// Renames a symbol and returns the changed files.
     fn rename<'a>(
         &'a self,
         _symbol: &'a SymbolQuery,
         _name: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<FileRewrite>, String>> {
-        std::future::ready(Err(NO_SERVER.into())).boxed()
+    ) -> BoxFuture<'a, Result<Vec<FileRewrite>, CodeServerError>> {
+        std::future::ready(Err(CodeServerError::NoServer)).boxed()
     }
 
     /// The quick fixes for a line of a file.
-    fn quick_fixes<'a>(&'a self, _path: &'a PathBuf, _line: usize) -> BoxFuture<'a, Result<Vec<QuickFix>, String>> {
-        std::future::ready(Err(NO_SERVER.into())).boxed()
+    fn quick_fixes<'a>(
+        &'a self,
+        _path: &'a PathBuf,
+        _line: usize,
+    ) -> BoxFuture<'a, Result<Vec<QuickFix>, CodeServerError>> {
+        std::future::ready(Err(CodeServerError::NoServer)).boxed()
     }
 
     /// Formats a file and returns the changes.
-    fn format<'a>(&'a self, _path: &'a PathBuf) -> BoxFuture<'a, Result<Vec<FileRewrite>, String>> {
-        std::future::ready(Err(NO_SERVER.into())).boxed()
+    fn format<'a>(&'a self, _path: &'a PathBuf) -> BoxFuture<'a, Result<Vec<FileRewrite>, CodeServerError>> {
+        std::future::ready(Err(CodeServerError::NoServer)).boxed()
+    }
+}
+
+/// Why a language server changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CodeServerError {
+    /// No server handles the file.
+    #[error("no language server supports this file, or it is still starting")]
+    NoServer,
+    /// The symbol was not found.
+    #[error("{0} is not in the code of this project")]
+    UnknownSymbol(String),
+    /// The server failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<CodeServerError> for tool::Error {
+    fn from(error: CodeServerError) -> Self {
+        tool::Error::Failed(error.to_string())
     }
 }
 
 /// Maximum bytes of a message.
 const MAX_MESSAGE: usize = 500;
-/// The error if no language server handles a file.
-const NO_SERVER: &str = "no language server serves this file";
 
 /// The diagnostics before a change.
 pub trait DiagnosticsBaseline: Send {

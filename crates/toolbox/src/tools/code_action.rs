@@ -58,7 +58,7 @@ impl Tool for CodeActionTool {
 
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         let path = self.0.locate(&input.path)?.path().to_owned();
-        let offers = self.1.quick_fixes(&path, input.line).await.map_err(Error::Failed)?;
+        let offers = self.1.quick_fixes(&path, input.line).await?;
         let Some(title_to_apply) = input.apply else {
             return Ok(list(&offers));
         };

@@ -50,7 +50,7 @@ impl Tool for FormatFileTool {
 
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         let path = self.0.locate(&input.path)?.path().to_owned();
-        let rewrites = self.1.format(&path).await.map_err(Error::Failed)?;
+        let rewrites = self.1.format(&path).await?;
         if rewrites.is_empty() {
             return Ok(Output::text("already formatted").with_summary("nothing to change"));
         }

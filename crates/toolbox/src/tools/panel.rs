@@ -57,7 +57,11 @@ impl Tool for PanelTool {
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        let mut problems: Vec<String> = input.open.iter().filter_map(|name| self.0.open(name).err()).collect();
+        let mut problems: Vec<String> = input
+            .open
+            .iter()
+            .filter_map(|name| Some(self.0.open(name).err()?.to_string()))
+            .collect();
         for name in &input.close {
             if !self.0.close(name) {
                 problems.push(format!("no panel `{name}` is open"));

@@ -63,7 +63,7 @@ impl Tool for RenameSymbolTool {
 
     async fn run(&self, input: Input, context: CallContext) -> Result<Output, Error> {
         let symbol = symbols::resolve_location(&self.0, input.symbol.symbol(&self.0)?).await?;
-        let rewrites = self.1.rename(&symbol, &input.new_name).await.map_err(Error::Failed)?;
+        let rewrites = self.1.rename(&symbol, &input.new_name).await?;
         let done = format!("renamed {} to {}", symbol.name, input.new_name);
         rewrite::apply_rewrites(&self.0, &context, rewrites, &done).await
     }

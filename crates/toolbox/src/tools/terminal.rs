@@ -166,15 +166,14 @@ impl TerminalTool {
         command: &ShellCommand,
         exit: &ProcessExit,
         context: &CallContext,
-    ) -> Result<(Confinement, SandboxUse), String> {
+    ) -> Result<(Confinement, SandboxUse), Error> {
         let action = Action::Escalate {
             command: command.line.clone(),
             cwd: command.cwd.clone(),
         };
         let denial = exit.confinement.as_ref().and_then(|confined| confined.denial.as_ref());
         let evidence = denial.map(|denial| denial.evidence.clone()).unwrap_or_default();
-        let granted = context.permit_escalation(action, evidence).await;
-        let granted = granted.map_err(|error| error.to_string())?;
+        let granted = context.permit_escalation(action, evidence).await?;
         let template = self
             .commands
             .confinement
@@ -372,7 +371,7 @@ impl Tool for TerminalTool {
         let hidden = confined
             .map(Confinement::hidden_paths)
             .transpose()
-            .map_err(Error::Failed)?;
+            .map_err(|error| failed(error.to_string()))?;
         let hidden = hidden.unwrap_or_default();
         let roots = confined
             .map(|confinement| confinement.roots.as_slice())
@@ -396,7 +395,7 @@ impl Tool for TerminalTool {
         }
         let (outside, used) = match self.escalate(&command, &exit, &context).await {
             Ok(escalated) => escalated,
-            Err(why) => return Err(refused(&running, exit, &why)),
+            Err(error) => return Err(refused(&running, exit, &error.to_string())),
         };
         if let (false, Some(terminals)) = (input.background, self.commands.client_terminals(Some(&outside))) {
             return command.run_in_client(terminals, &context).await;

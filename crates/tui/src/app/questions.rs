@@ -91,9 +91,9 @@ impl App {
         };
         match approval.text_answer(&question, text.clone()) {
             Ok(answer) => self.answer(&question, answer),
-            Err(why) => {
+            Err(error) => {
                 self.composer.set_text(text);
-                self.state.flash = Some(why);
+                self.state.flash = Some(error.to_string());
                 Vec::new()
             }
         }

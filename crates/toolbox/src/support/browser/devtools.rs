@@ -33,11 +33,16 @@ pub(super) struct DevTools {
     _reader: AbortOnDrop,
 }
 
+/// The browser's reason not to run a method.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct RejectedMethod(String);
+
 #[derive(Debug)]
 struct DevToolsCommand {
     method: &'static str,
     params: Value,
-    reply: Option<oneshot::Sender<Result<Value, String>>>,
+    reply: Option<oneshot::Sender<Result<Value, RejectedMethod>>>,
 }
 
 /// A navigation to a host that has not been approved.
@@ -99,7 +104,7 @@ impl DevTools {
                 biased;
                 answer = &mut answer => return match answer {
                     Ok(Ok(value)) => Ok(value),
-                    Ok(Err(why)) => Err(failed(format!("{method}: {why}"))),
+                    Ok(Err(error)) => Err(failed(format!("{method}: {error}"))),
                     Err(_) => Err(ended()),
                 },
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
@@ -196,7 +201,7 @@ async fn read_messages(mut output: Receiver, messages: mpsc::Sender<Value>) {
 struct DevToolsTask {
     input: Sender,
     next: u64,
-    waiting: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
+    waiting: HashMap<u64, oneshot::Sender<Result<Value, RejectedMethod>>>,
     shared: Arc<Mutex<PageState>>,
 }
 
@@ -241,7 +246,9 @@ impl DevToolsTask {
     fn handle_message(&mut self, message: &Value) -> Option<DevToolsCommand> {
         if let Some(id) = message["id"].as_u64() {
             let answer = match message.get("error") {
-                Some(error) => Err(error["message"].as_str().unwrap_or("it failed").to_owned()),
+                Some(error) => Err(RejectedMethod(
+                    error["message"].as_str().unwrap_or("it failed").to_owned(),
+                )),
                 None => Ok(message["result"].clone()),
             };
             if let Some(reply) = self.waiting.remove(&id) {

@@ -102,7 +102,8 @@ impl ProxyServer {
         match self.reach(&head).await {
             Ok(ProxyRoute::Direct(server)) => drop(relay(stream, server, &head).await),
             Ok(ProxyRoute::Upstream(server, proof)) => drop(pass_on(stream, server, &head, &proof).await),
-            Err(why) => {
+            Err(error) => {
+                let why = error.to_string();
                 self.note(&why);
                 let answer = format!(
                     "HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{why}",
@@ -113,16 +114,16 @@ impl ProxyServer {
         }
     }
 
-    async fn reach(&self, head: &RequestHead) -> Result<ProxyRoute, String> {
-        let addresses = self.net.addresses(&head.url).await.map_err(|error| error.to_string())?;
+    async fn reach(&self, head: &RequestHead) -> Result<ProxyRoute, ProxyError> {
+        let addresses = self.net.addresses(&head.url).await?;
         match self.net.proxy(&head.url).filter(|_| addresses.is_empty()) {
             None => connect(&addresses).await.map(ProxyRoute::Direct),
             Some(proxy) => {
-                let proxy = Url::parse(&proxy).map_err(|error| format!("the proxy: {error}"))?;
+                let proxy = Url::parse(&proxy).map_err(ProxyError::Address)?;
                 let port = proxy.port_or_known_default().unwrap_or(80);
                 let host = proxy.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
                 let found = tokio::net::lookup_host((host, port)).await;
-                let found: Vec<SocketAddr> = found.map_err(|error| format!("the proxy: {error}"))?.collect();
+                let found: Vec<SocketAddr> = found.map_err(ProxyError::Lookup)?.collect();
                 let proof = match proxy.username() {
                     "" => String::new(),
                     user => {
@@ -143,6 +144,23 @@ impl ProxyServer {
     }
 }
 
+/// Why a host cannot be reached.
+#[derive(Debug, thiserror::Error)]
+enum ProxyError {
+    #[error(transparent)]
+    Refused(#[from] tool::Error),
+    #[error("the proxy: {0}")]
+    Address(url::ParseError),
+    #[error("the proxy: {0}")]
+    Lookup(std::io::Error),
+    #[error("there is no address")]
+    NoAddress,
+    #[error("{0}: {1}")]
+    Connection(SocketAddr, std::io::Error),
+    #[error("{0} did not answer")]
+    Timeout(SocketAddr),
+}
+
 /// The connection to a server.
 enum ProxyRoute {
     Direct(TcpStream),
@@ -150,8 +168,8 @@ enum ProxyRoute {
     Upstream(TcpStream, String),
 }
 
-async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
-    let mut why = "there is no address".to_owned();
+async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, ProxyError> {
+    let mut failure = ProxyError::NoAddress;
     for address in addresses {
         #[allow(
             clippy::disallowed_methods,
@@ -159,11 +177,11 @@ async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
         )]
         match tokio::time::timeout(TIMEOUT, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(error)) => why = format!("{address}: {error}"),
-            Err(_) => why = format!("{address} did not answer"),
+            Ok(Err(error)) => failure = ProxyError::Connection(*address, error),
+            Err(_) => failure = ProxyError::Timeout(*address),
         }
     }
-    Err(why)
+    Err(failure)
 }
 
 async fn read(stream: &mut TcpStream) -> Option<RequestHead> {

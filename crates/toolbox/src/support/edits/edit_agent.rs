@@ -106,8 +106,8 @@ impl EditAgent {
                 }
                 Err(why) => {
                     bill.outcome = RequestEnd::Rejected;
-                    request = prompt::edit_retry(request, &reply, &why);
-                    refusal = why;
+                    refusal = why.to_string();
+                    request = prompt::edit_retry(request, &reply, &refusal);
                 }
             }
         }
@@ -200,7 +200,13 @@ impl EditAgent {
         self.editor.format_stats.choose(&info.name(), &forms)
     }
 
-    fn learn<T>(&self, attempt: EditAttempt, format: EditFormat, content: Option<&str>, placed: &Result<T, String>) {
+    fn learn<T>(
+        &self,
+        attempt: EditAttempt,
+        format: EditFormat,
+        content: Option<&str>,
+        placed: &Result<T, RejectedReply>,
+    ) {
         // A second attempt had help, and an empty file allows only one format.
         if attempt == EditAttempt::First && content.is_some_and(|content| !content.trim().is_empty()) {
             let placed = match placed {
@@ -372,9 +378,25 @@ struct EditedContent {
     reports: Vec<EditReport>,
 }
 
-/// Applies the edits in the reply, or returns the reason for a refusal, for the model that wrote it. A reply in another
+/// Why the edits of a reply are not applied, for the model that wrote it.
+#[derive(Debug, thiserror::Error)]
+enum RejectedReply {
+    #[error("The reply has no file between lines of four backticks.")]
+    NoFile,
+    #[error("Only {0} may be changed, and it must not be moved or deleted.")]
+    OtherFile(String),
+    #[error(transparent)]
+    Refused(#[from] edit::RefusedEdits),
+}
+
+/// Applies the edits in the reply. A reply in another
 /// format than the requested one is accepted.
-fn place(reply: &str, format: EditFormat, file: &Location, content: Option<&str>) -> Result<EditedContent, String> {
+fn place(
+    reply: &str,
+    format: EditFormat,
+    file: &Location,
+    content: Option<&str>,
+) -> Result<EditedContent, RejectedReply> {
     let refusal = match place_as(reply, format, file, content) {
         Ok(placed) => return Ok(placed),
         Err(refusal) => refusal,
@@ -391,15 +413,19 @@ fn is_other_format(reply: &str, format: EditFormat) -> bool {
     format == EditFormat::Whole || edit::parse(reply, format).map_or(true, |edits| edits.is_empty())
 }
 
-fn place_as(reply: &str, format: EditFormat, file: &Location, content: Option<&str>) -> Result<EditedContent, String> {
+fn place_as(
+    reply: &str,
+    format: EditFormat,
+    file: &Location,
+    content: Option<&str>,
+) -> Result<EditedContent, RejectedReply> {
     let is_fence = |line: &str| line.trim_start().starts_with("```");
     if format == EditFormat::Whole && !reply.lines().any(is_fence) {
-        return Err("The reply has no file between lines of four backticks.".into());
+        return Err(RejectedReply::NoFile);
     }
     let target = file.relative();
     let lookup = |path: &Path| content.filter(|_| path == target).map(str::to_owned);
-    let EditPlan { files, edits, .. } =
-        edit::plan(reply, format, Some(target), &lookup).map_err(|refused| refused.to_string())?;
+    let EditPlan { files, edits, .. } = edit::plan(reply, format, Some(target), &lookup)?;
     let mut files = files.into_iter();
     match (files.next(), files.next()) {
         (Some(FileChange::Update { path, after, .. }), None) if path == target => {
@@ -409,10 +435,7 @@ fn place_as(reply: &str, format: EditFormat, file: &Location, content: Option<&s
             after: LineEnding::Lf.apply(&content),
             reports: edits,
         }),
-        _ => Err(format!(
-            "Only {} may be changed, and it must not be moved or deleted.",
-            file.shown()
-        )),
+        _ => Err(RejectedReply::OtherFile(file.shown().to_string())),
     }
 }
 

@@ -95,7 +95,11 @@ fn apply(step: FileOperation, undos: &mut Vec<FileUndo>) -> Result<(), workspace
 
 /// Undoes the operations in reverse order and reports those that remain.
 fn undo(undos: Vec<FileUndo>, error: Error) -> Error {
-    let left: Vec<String> = undos.into_iter().rev().filter_map(|undo| undo.run().err()).collect();
+    let left: Vec<String> = undos
+        .into_iter()
+        .rev()
+        .filter_map(|undo| Some(undo.run().err()?.to_string()))
+        .collect();
     match left.is_empty() {
         true => Error::Failed(format!("{error}. Nothing was changed.")),
         false => Error::Failed(format!(
@@ -105,12 +109,23 @@ fn undo(undos: Vec<FileUndo>, error: Error) -> Error {
     }
 }
 
+/// A change that could not be undone.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} {file} ({error})")]
+struct RemainingChange {
+    what: &'static str,
+    file: String,
+    #[source]
+    error: workspace::Error,
+}
+
 impl FileUndo {
-    /// Undoes one operation; the error describes the change that remains.
-    fn run(self) -> Result<(), String> {
-        let remains = |what: &str, file: &Location, error: workspace::Error| {
-            let shown = file.shown();
-            format!("{what} {shown} ({error})")
+    /// Undoes one operation.
+    fn run(self) -> Result<(), RemainingChange> {
+        let remains = |what: &'static str, file: &Location, error: workspace::Error| RemainingChange {
+            what,
+            file: file.shown().to_string(),
+            error,
         };
         match self {
             Self::Create { file, now } => match file.remove(now) {

@@ -1,5 +1,6 @@
 //! Public addresses, and private ones allowed by the configuration.
 
+use sandbox::{HostError, HostResolver};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
@@ -103,28 +104,29 @@ impl AllowedHost {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandHosts(pub Vec<AllowedHost>);
 
-impl sandbox::HostResolver for CommandHosts {
-    fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
-        let refused = || format!("{host}:{port} is not one of `sandbox.network_hosts`");
+impl HostResolver for CommandHosts {
+    fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, HostError> {
+        let not_listed = || HostError::NotListed {
+            host: host.to_owned(),
+            port,
+        };
         let is_listed = |address: IpAddr| self.0.iter().any(|allowed| allowed.covers("", address, port));
         if let Ok(address) = host.parse::<IpAddr>() {
             return match is_listed(address) {
                 true => Ok(vec![(address, port).into()]),
-                false => Err(refused()),
+                false => Err(not_listed()),
             };
         }
         if !is_name(host) || !self.0.iter().any(|allowed| allowed.covers_name(host, port)) {
-            return Err(refused());
+            return Err(not_listed());
         }
-        let found = (host, port).to_socket_addrs().map_err(|error| error.to_string())?;
+        let found = (host, port).to_socket_addrs()?;
         let is_local = |address: IpAddr| plain(host) == "localhost" && address.is_loopback();
         let found: Vec<SocketAddr> = found
             .filter(|found| is_public(found.ip()) || is_listed(found.ip()) || is_local(found.ip()))
             .collect();
         match found.is_empty() {
-            true => Err(format!(
-                "{host} has no public address; list the address in `sandbox.network_hosts`"
-            )),
+            true => Err(HostError::PrivateAddress { host: host.to_owned() }),
             false => Ok(found),
         }
     }
