@@ -3,9 +3,7 @@
 use model::entities::{self, ENTITIES};
 use std::collections::HashSet;
 
-use crate::alternative_readings::{
-    code_without_markdown_escapes, numbered_listing, plain_new_text, unfenced,
-};
+use crate::alternative_readings::{code_without_markdown_escapes, numbered_listing, plain_new_text, unfenced};
 use crate::document::normalize_newlines;
 use crate::fold::{is_blank, similarity};
 use crate::parse::xml::{without_cdata, without_stray_tags};
