@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use testkit::Project;
+use testkit::{Hew, Project, Tmux};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -475,4 +475,55 @@ async fn an_editor_with_the_official_library_is_served() {
     assert_eq!(report, expected);
     let (_, most) = *server.most_at_once.lock().unwrap();
     assert!(most <= 1, "{most} concurrent requests");
+}
+
+/// The client in `docs/editors`, in a real Emacs.
+#[tokio::test]
+async fn emacs_shows_a_prediction_accepts_it_by_words_and_rejects_it() {
+    let emacs = Command::new("emacs").arg("--version").output().await;
+    if !Tmux::is_installed() || emacs.is_err() {
+        eprintln!("skipped: no emacs or no tmux");
+        return;
+    }
+    let server = CompletionServer::start(|body| {
+        let is_complete = body["prompt"].as_str().unwrap().contains("total(items, tax)<|fim_suffix|>");
+        if is_complete { "" } else { "total(items, tax)" }.to_owned()
+    })
+    .await;
+    let project = Project::new(&[("a.py", "# 😀\n")]).unwrap();
+    let client = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/editors/hew-predict.el");
+    let command = format!("(setq hew-predict-command '(\"{}\" \"predict\"))", env!("CARGO_BIN_EXE_hew"));
+    let emacs = Hew::new("emacs")
+        .unwrap()
+        .current_dir(project.root())
+        .args(["-nw", "-Q", "-l"])
+        .arg(client)
+        .args(["--eval", &command, "a.py", "--eval", "(hew-predict-mode)"]);
+    let config = format!(
+        "predict.model = 'own/qwen2.5-coder'\nproviders.own = {{wire = 'openai-chat', base_url = '{}', key = 'k'}}\n",
+        server.url
+    );
+    std::fs::create_dir_all(emacs.home().join(".config/hew")).unwrap();
+    std::fs::write(emacs.home().join(".config/hew/config.toml"), config).unwrap();
+    let tmux = Tmux::start(&emacs, 80, 20).unwrap();
+    tmux.wait_for_text("# 😀").await.unwrap();
+    tmux.press(&["M->"]).unwrap();
+    tmux.write("y =").unwrap();
+    tmux.wait_for_text("y =total(items, tax)").await.unwrap();
+    tmux.press(&["C-g"]).unwrap();
+    tmux.wait_until(|screen| !screen.contains("total")).await.unwrap();
+    tmux.write(" ").unwrap();
+    tmux.wait_for_text("y = total(items, tax)").await.unwrap();
+    tmux.press(&["M-f"]).unwrap();
+    // The word is part of the text, and the rest is shown again.
+    let is_after_word = |screen: &str| {
+        tmux.display_message("#{cursor_x}").unwrap().trim() == "9" && screen.contains("total(items, tax)")
+    };
+    tmux.wait_until(is_after_word).await.unwrap();
+    tmux.press(&["Tab"]).unwrap();
+    let is_at_end = |_: &str| tmux.display_message("#{cursor_x}").unwrap().trim() == "21";
+    tmux.wait_until(is_at_end).await.unwrap();
+    tmux.press(&["C-x", "C-s"]).unwrap();
+    tmux.wait_for_text("Wrote").await.unwrap();
+    assert_eq!(project.read("a.py").unwrap(), "# 😀\ny = total(items, tax)\n");
 }

@@ -151,6 +151,8 @@ const scenarios = {
     await page.click("[data-view=settings]");
     await page.waitForSelector(".dialog select");
     await check(page, "8-settings");
+    await page.click("[data-approval=ask]");
+    await page.waitForFunction(() => document.getElementById("toast")?.textContent === "Changed");
     await page.keyboard.press("Escape");
     await page.click(".sidebar-bottom button");
     await page.waitForSelector("dialog .row");
