@@ -428,6 +428,7 @@ async fn invalid_arguments_are_reported() {
         (&["eval", "missing"][..], "missing: No such file"),
         (&["eval", "empty"], "contains no tasks"),
         (&["eval", "suite", "-t", "zzz"], "no task matches zzz"),
+        (&["eval", "suite", "-n", "0"], "0 is not in 1.."),
         (&["eval", "suite", "--variant", "x"], "--variant takes NAME=ARGS"),
         (
             &["eval", "suite", "--agent", "a=true", "--agent", "a=false"],

@@ -486,13 +486,19 @@ async fn emacs_shows_a_prediction_accepts_it_by_words_and_rejects_it() {
         return;
     }
     let server = CompletionServer::start(|body| {
-        let is_complete = body["prompt"].as_str().unwrap().contains("total(items, tax)<|fim_suffix|>");
+        let is_complete = body["prompt"]
+            .as_str()
+            .unwrap()
+            .contains("total(items, tax)<|fim_suffix|>");
         if is_complete { "" } else { "total(items, tax)" }.to_owned()
     })
     .await;
     let project = Project::new(&[("a.py", "# 😀\n")]).unwrap();
     let client = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/editors/hew-predict.el");
-    let command = format!("(setq hew-predict-command '(\"{}\" \"predict\"))", env!("CARGO_BIN_EXE_hew"));
+    let command = format!(
+        "(setq hew-predict-command '(\"{}\" \"predict\"))",
+        env!("CARGO_BIN_EXE_hew")
+    );
     let emacs = Hew::new("emacs")
         .unwrap()
         .current_dir(project.root())

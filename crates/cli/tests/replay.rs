@@ -149,6 +149,10 @@ async fn tools_rules_and_models_can_be_changed() {
     let model = replay(&hew, &["--with-model", "openai/gpt-5.5"]).await;
     let same_model = replay(&hew, &["-m", "openai/gpt-5.5"]).await;
     assert_eq!(list(&same_model, "turn"), list(&model, "turn"));
+    // Nothing is sent.
+    let keyless = hew.clone().env("OPENAI_API_KEY", "");
+    let keyless = replay(&keyless, &["--with-model", "openai/gpt-5.5"]).await;
+    assert_eq!(list(&keyless, "turn"), list(&model, "turn"));
     let first = |replayed: &Value| list(replayed, "turn")[0].clone();
     let (without, rule, model) = (first(&without), first(&rule), first(&model));
     assert_eq!(without["changed"]["section"], "tools/todo", "{without:#}");

@@ -40,7 +40,7 @@ pub(crate) struct CanaryAddArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CanaryRunArgs {
     /// Run each task at most this often; fewer if a change of the success rate is established earlier
-    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 8)]
+    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
     /// Attempts at the same time
     #[arg(long, short, value_name = "COUNT", default_value_t = 1)]

@@ -21,7 +21,7 @@ pub(crate) struct EvalArgs {
     #[arg(long = "agent", value_name = "[NAME=]COMMAND")]
     pub(crate) agents: Vec<String>,
     /// Attempts of each task
-    #[arg(long = "repeat", short = 'n', value_name = "COUNT", default_value_t = 1)]
+    #[arg(long = "repeat", short = 'n', value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repetitions: u32,
     /// Attempts at the same time; by default one per processor, at most 8
     #[arg(long, short, value_name = "COUNT")]

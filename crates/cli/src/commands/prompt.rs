@@ -64,7 +64,7 @@ async fn show_request(named: &str, json: bool, global: &GlobalArgs, env: &Proces
     let loaded = load_for(root, global, env, Vec::new())?;
     let models = ModelRegistry::new(&loaded.config, env);
     let info = models.find(session.model())?;
-    let (body, _) = providers::render_body(&request, &info, &models.immediate_settings(&info)?);
+    let (body, _) = providers::render_body(&request, &info, &models.body_settings(&info)?);
     output::print_checked(&format!("{}\n", String::from_utf8_lossy(&body)))
 }
 

@@ -88,7 +88,7 @@ fn change(args: &Args, global: &GlobalArgs, env: &ProcessEnv) -> Result<ReplayCh
         let (_, loaded) = load(global, env, Vec::new())?;
         let models = ModelRegistry::new(&loaded.config, env);
         let info = models.find(name)?;
-        change.model = Some(BodySettings::of(&info, &models.immediate_settings(&info)?));
+        change.model = Some(BodySettings::of(&info, &models.body_settings(&info)?));
     }
     Ok(change)
 }

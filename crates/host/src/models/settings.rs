@@ -32,6 +32,15 @@ impl ModelRegistry<'_> {
         self.settings_with(info, &provider, key)
     }
 
+    /// The settings that determine the body of a request for a model. A key is not necessary.
+    pub fn body_settings(&self, info: &Info) -> Result<ProviderSettings> {
+        let provider = self.provider_of(info)?;
+        match self.immediate_key(&provider) {
+            Some(key) => self.settings_with(info, &provider, Some(key)),
+            None => self.settings_without_key(info, &provider),
+        }
+    }
+
     fn provider_of<'n>(&'n self, info: &'n Info) -> Result<ResolvedProvider<'n>> {
         self.provider(&info.provider)
             .ok_or_else(|| Failure::usage(format!("there is no provider `{}`", info.provider)))
@@ -44,6 +53,25 @@ impl ModelRegistry<'_> {
         provider: &ResolvedProvider<'_>,
         key: Option<ProviderKey>,
     ) -> Result<ProviderSettings> {
+        let mut settings = self.settings_without_key(info, provider)?;
+        if let Some(key) = key
+            .as_ref()
+            .filter(|key| key.secret.reveal().contains(char::is_control))
+        {
+            return Err(Failure::usage(format!(
+                "the key of {} from {} is invalid: it contains a line break or another control character",
+                provider.title(),
+                key.source
+            ))
+            .hint("copy it again, on one line"));
+        }
+        let quirks = settings.quirks.clone();
+        self.authenticate(&mut settings, &quirks, provider, key)?;
+        settings.quirks = quirks;
+        Ok(settings)
+    }
+
+    fn settings_without_key(&self, info: &Info, provider: &ResolvedProvider<'_>) -> Result<ProviderSettings> {
         let none = ProviderConfig::default();
         let entry = provider.entry.unwrap_or(&none);
         let quirks = quirks(provider, info.wire)?;
@@ -70,20 +98,8 @@ impl ModelRegistry<'_> {
         if let Some(stall) = entry.stall {
             settings.stall_timeout = stall.0;
         }
-        if let Some(key) = key
-            .as_ref()
-            .filter(|key| key.secret.reveal().contains(char::is_control))
-        {
-            return Err(Failure::usage(format!(
-                "the key of {} from {} is invalid: it contains a line break or another control character",
-                provider.title(),
-                key.source
-            ))
-            .hint("copy it again, on one line"));
-        }
         let proxy = entry.proxy.as_deref().or(self.config.proxy.as_deref());
         settings.proxy = url::proxy_for(&base_url, proxy, self.env);
-        self.authenticate(&mut settings, &quirks, provider, key)?;
         settings.quirks = quirks;
         settings.record = self.config.record.then_some(MAX_RECORDED);
         Ok(settings)
