@@ -70,7 +70,10 @@ impl ListSource for RewindPicker {
     fn columns(&self, prompt: &RewindPrompt, cx: &ViewContext<'_>) -> (StyledRow, StyledRow) {
         let files = match prompt.changes.as_slice() {
             _ if prompt.changed.is_empty() => String::new(),
-            [one] => format!("{} changed since  ", sanitise(&one.path.display().to_string())),
+            [one] => {
+                let name = one.path.file_name().unwrap_or(one.path.as_os_str());
+                format!("{} changed since  ", sanitise(&name.to_string_lossy()))
+            }
             _ => format!("{} changed since  ", prompt.changed),
         };
         let right = StyledRow::new(files, cx.theme.warn).push(age(prompt.at, self.now), cx.theme.dim);
