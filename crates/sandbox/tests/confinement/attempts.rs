@@ -88,7 +88,7 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
         "write to a device",
         Files,
         AsRoot,
-        "dd if=/dev/null of=/dev/mem count=0 conv=notrunc 2>&1",
+        "dd if=/dev/null of=$(ls /dev/kmsg /dev/mem 2>/dev/null | head -n 1) count=0 conv=notrunc,nocreat 2>&1",
     ),
     // Through links.
     ("write through a link", Files, Escapes, "echo x > link"),
