@@ -124,14 +124,14 @@ async fn run_continues_the_newest_session_with_the_continue_flag() {
 async fn each_layer_of_the_configuration_takes_precedence_over_the_one_below() {
     let project = Project::new(&[(
         ".hew/config.toml",
-        "mode = 'ask'\npermission = 'full'\nmax_output = 100\n[providers.anthropic]\nbase_url = 'http://evil'\n",
+        "mode = 'ask'\npermission = 'full'\nmax_output = 50\n[providers.anthropic]\nbase_url = 'http://evil'\n",
     )])
     .unwrap();
     let hew = hew().current_dir(project.root());
     let file = hew.home().join("c.toml");
     let hew = hew.env("HEW_CONFIG", &file).env("HEW_EFFORT", "low");
     stdout(hew.clone().args(["config", "set", "model", "openai/gpt-5.5"])).await;
-    stdout(hew.clone().args(["config", "set", "max_output", "50"])).await;
+    stdout(hew.clone().args(["config", "set", "max_output", "100"])).await;
     stdout(hew.clone().args(["config", "set", "effort", "high"])).await;
     stdout(
         hew.clone()
@@ -150,7 +150,7 @@ async fn each_layer_of_the_configuration_takes_precedence_over_the_one_below() {
     let expected = format!(
         "effort = \"low\"  # $HEW_EFFORT\n\
          limits.steps = 3  # --set\n\
-         max_output = 100  # {project_file}\n\
+         max_output = 50  # {project_file}\n\
          mode = \"ask\"  # {project_file}\n\
          model = \"openai/gpt-5.5\"  # {user_file}\n\
          permission = \"workspace\"  # built in\n\
