@@ -19,8 +19,8 @@ use crate::{LayerStatus, NetworkAccess};
 
 /// The newest fully supported version. Older kernels apply the subset they know.
 const NEWEST: ABI = ABI::V6;
-/// Commonly used devices.
-const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// The devices that commands may use, besides terminals.
+pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Devices for opening terminals, and the open terminals.
 const TERMINALS: [&str; 2] = ["ptmx", "pts"];
 

@@ -20,6 +20,7 @@ use rustix::mount::{
 };
 
 use super::Namespaces;
+use super::landlock_rules::DEVICES;
 use super::present_paths::PresentPaths;
 use super::syscall::{MountFlag, set_mount};
 use crate::guard_args::GuardArgs;
@@ -43,9 +44,11 @@ impl MountTable {
     /// Sets up the mounts that all commands share, in a new mount namespace.
     pub(super) fn set_up(args: &GuardArgs, namespaces: Namespaces) -> io::Result<Self> {
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-        let roots = clone_roots(args)?;
-        set_mount(Path::new("/"), MountFlag::ReadOnly).map_err(|error| with_context("mounting read-only", &error))?;
-        for (root, tree) in roots {
+        let mut usable = clone_roots(args)?;
+        usable.extend(clone_devices()?);
+        // Devices, too: a read-only mount does not prevent that a device is written.
+        set_mount(Path::new("/"), MountFlag::Dead).map_err(|error| with_context("mounting read-only", &error))?;
+        for (root, tree) in usable {
             move_mount(tree, "", CWD, root, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
         }
         mount_shared_memory(args)?;
@@ -123,6 +126,15 @@ fn clone_roots(args: &GuardArgs) -> io::Result<Vec<(PathBuf, OwnedFd)>> {
         Ok((root, tree))
     });
     taken.collect()
+}
+
+/// Clones the devices that commands may use.
+fn clone_devices() -> io::Result<Vec<(PathBuf, OwnedFd)>> {
+    let devices = DEVICES.iter().map(|name| Path::new("/dev").join(name));
+    let devices = devices.filter(|device| device.exists());
+    devices
+        .map(|device| Ok((device.clone(), clone_mount(&device)?)))
+        .collect()
 }
 
 /// A private `/dev/shm`, so that commands neither see nor change the shared memory of other programs.
