@@ -168,7 +168,7 @@ fn the_tools_of_the_mcp_server_and_of_small_models_are_described() {
     let offered = toolbox::names_in(ToolSet::McpServer);
     for name in offered
         .into_iter()
-        .filter(|name| !["apply_patch", "edit_lines"].contains(name))
+        .filter(|name| !matches!(*name, "apply_patch" | "edit_lines"))
     {
         assert!(section.contains(&quoted(name)), "docs/mcp.md lacks {name}");
     }
