@@ -124,7 +124,7 @@ impl Tmux {
     /// Waits until the condition holds for the history; the error contains the actual content.
     ///
     /// tmux may show a part of a frame, so the result is the content of two equal captures, or the last one if the
-    /// screen does not stop changing within [`SETTLE_TIME`].
+    /// screen does not stop changing within `SETTLE_TIME`.
     pub async fn wait_until(&self, expected: impl Fn(&str) -> bool) -> Result<String, Error> {
         let start = Instant::now();
         let mut matched: Option<(Instant, String)> = None;
