@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// The version of this machine's C library, whose loader reads the bitmap.
+/// The version of the C library of this machine; its loader reads the bitmap.
 fn glibc() -> Option<(u32, u32)> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -51,7 +51,7 @@ impl ReplaySource {
         })
     }
 
-    /// The item whose id contains this text.
+    /// The item with an id that contains this text.
     pub async fn item(&self, part: &str) -> Result<ItemId> {
         match self.store.items_like(self.meta.id, part).await?.as_slice() {
             [only] => Ok(*only),

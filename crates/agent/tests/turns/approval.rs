@@ -511,7 +511,7 @@ async fn a_call_whose_actions_changed_after_the_approval_is_not_run() {
     );
 }
 
-/// A change that fails, and whose check finds that out.
+/// A change that is certain to fail; its check reports that.
 struct Failing;
 
 impl Tool for Failing {

@@ -69,7 +69,7 @@ fn sort_out(id: Option<String>, prompt: Vec<String>) -> (Option<String>, Vec<Str
     }
 }
 
-/// Ids begin with their time, whose first digit is zero until 2527. Words of a prompt do not begin with a zero.
+/// Ids begin with a timestamp; its first digit is zero until 2527. Words of a prompt do not begin with a zero.
 fn looks_like_an_id(word: &str) -> bool {
     let hex = |c: char| c.is_ascii_hexdigit() || c == '-';
     let number = word.contains(|c: char| c.is_ascii_digit());

@@ -175,7 +175,7 @@ async fn a_server_that_rejects_tools_gets_calls_in_text() {
     }
 }
 
-/// Runs a task with a model of a provider whose first response is an error with this message.
+/// Runs a task with a model of a provider that first responds with this error message.
 async fn run_rejected(message: &str, config: &str, args: &[&str]) -> (Output, Vec<Value>) {
     let rejected = Fault::BadRequest {
         message: message.into(),

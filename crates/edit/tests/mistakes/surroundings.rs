@@ -64,7 +64,7 @@ pub(crate) fn indentation_twice(random: &mut Random, source: &Source) -> Option<
     Some(case(&task, EditFormat::Json, text))
 }
 
-/// A statement added at the margin of an indented block, whose lines the patch quotes as they are.
+/// A statement added at the margin of an indented block; the patch quotes the lines of the block unchanged.
 pub(crate) fn added_at_margin(random: &mut Random, source: &Source) -> Option<MistakeCase> {
     let is_known = ["py", "rs", "ts", "go", "cs", "kt", "java"]
         .iter()

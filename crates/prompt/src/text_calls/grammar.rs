@@ -86,7 +86,7 @@ impl CallGrammar {
         self.has(name) || self.aliases.contains_key(name)
     }
 
-    /// The input of a call whose values have no names: those of the required parameters, in order.
+    /// The input of a call with unnamed values: those of the required parameters, in order.
     pub(super) fn positional_input(&self, tool: &str, values: Vec<Value>) -> Option<Map<String, Value>> {
         let names = self.required.get(tool)?;
         let is_complete = names.len() == values.len() && !values.is_empty();

@@ -152,7 +152,7 @@ impl CreatedNames {
         (folder, path): (Option<usize>, usize),
         follows_last: bool,
     ) -> bool {
-        // A process that cannot be inspected, such as one whose program is not readable, creates nothing.
+        // A process that cannot be inspected, such as one with an unreadable program, creates nothing.
         let Some(path) = read_path(call.pid, call.data.args[path]) else {
             return true;
         };
