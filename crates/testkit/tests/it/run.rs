@@ -8,6 +8,16 @@ fn shell(script: &str) -> Hew {
     Hew::new("/bin/sh").expect("a home").args(["-c", script])
 }
 
+/// A shell that can trap SIGINT, also if this test was started with the signal ignored (`nohup … &`).
+fn interruptible_shell(script: &str) -> Hew {
+    if cfg!(target_os = "linux") {
+        let env = Hew::new("/usr/bin/env").expect("a home");
+        env.args(["--default-signal=INT", "/bin/sh", "-c", script])
+    } else {
+        shell(script)
+    }
+}
+
 #[tokio::test]
 async fn a_run_has_its_own_home_and_a_clean_environment() {
     let hew = shell("env | cut -d= -f1 | sort | tr '\\n' ' '; echo; echo $HOME $XDG_DATA_HOME; pwd");
@@ -59,7 +69,7 @@ async fn a_run_that_takes_too_long_is_killed_with_all_it_started() {
 #[tokio::test]
 async fn a_run_can_be_watched_interrupted_and_killed() {
     let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.01; done";
-    let mut running = shell(script).spawn().expect("starts");
+    let mut running = interruptible_shell(script).spawn().expect("starts");
     running.wait_for_output("ready").await.expect("printed");
     running.interrupt().expect("signalled");
     let output = running.wait().await.expect("ends");
