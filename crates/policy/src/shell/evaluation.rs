@@ -299,7 +299,17 @@ pub(super) fn builtin_effects(simple: &SimpleCommand, name: &str) -> BuiltinEffe
                 }
             }
         }
-        "unset" => effects.arithmetic.extend(indexes(&texts)),
+        "unset" => {
+            effects.arithmetic.extend(indexes(&texts));
+            // Without `PATH`, bash runs programs of the current directory.
+            effects.is_hidden = texts.iter().any(Option::is_none);
+            let names = texts
+                .iter()
+                .flatten()
+                .filter(|name| !name.starts_with('-') && !name.contains('['));
+            let unset = names.map(|name| (name.clone(), ShellWord::text("")));
+            effects.variables.extend(unset);
+        }
         "test" | "[" => {
             effects.arithmetic.extend(indexes(&texts));
             let operator = texts.iter().position(|text| text.as_deref() == Some("-v"));

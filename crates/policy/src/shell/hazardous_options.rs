@@ -28,7 +28,7 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("hg", &["--config", "--ssh", "--remotecmd"]),
     ("nc", &["-e", "-c"]),
     ("ncat", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
-    ("rpm", &["--eval", "-E", "--define", "--load", "--macros", "--pipe"]),
+    ("rpm", &["--eval", "-E", "--define", "-D", "--load", "--macros", "--pipe"]),
     ("svn", &["--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option", "--config-dir"]),
     ("tcpdump", &["-z"]),
     ("zip", &["-TT", "--unzip-command"]),
@@ -40,7 +40,8 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("ld", &["-plugin", "--plugin"]),
     ("cargo", &["--config"]),
     ("nano", &["-s", "--speller", "-f", "--rcfile"]),
-    ("go", &["-exec", "-toolexec", "-vettool", "-overlay", "-modfile"]),
+    ("go", &["-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "--exec", "--toolexec", "--vettool", "--overlay",
+        "--modfile"]),
     ("split", &["--filter"]),
     ("install", &["--strip-program"]),
     ("ginstall", &["--strip-program"]),
@@ -67,9 +68,19 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("gawk", &["-f", "--file", "-i", "--include", "-E", "--exec", "-l", "--load", "--source", "-W"]),
     ("mawk", &["-f", "--file", "-W"]),
     ("sed", &["-f", "--file"]),
-    ("openssl", &["-engine", "-provider-path", "-provider", "-pre", "-post"]),
+    ("openssl", &["-config", "-engine", "-provider-path", "-provider", "-pre", "-post"]),
     ("less", &["--cmd", "-k", "--lesskey-file", "--lesskey-src", "--lesskey-content"]),
     ("gh", &["--editor", "--browser"]),
+    ("gpg", GPG),
+    ("gpg2", GPG),
+    ("pandoc", &["-F", "--filter", "-L", "--lua-filter", "--pdf-engine", "-d", "--defaults", "--data-dir"]),
+    ("nmap", &["--script", "-script", "--datadir", "-datadir"]),
+    ("ip", &["-ba"]),
+    ("ar", &["--plugin"]),
+    ("nm", &["--plugin"]),
+    ("objcopy", &["--plugin"]),
+    ("ranlib", &["--plugin"]),
+    ("strip", &["--plugin"]),
 ];
 
 /// Programs with many ordinary arguments: a word that is only known at run time is not taken for an option.
@@ -112,7 +123,20 @@ const HARMLESS_SQLITE_COMMANDS: &[&str] = &[
     ".nullvalue", ".quit", ".schema", ".separator", ".show", ".stats", ".tables", ".timer", ".version", ".width",
 ];
 
-const COMPILER: &[&str] = &["-wrapper", "-fplugin", "-B", "-specs", "-Xclang", "-load"];
+const GPG: &[&str] = &[
+    "--agent-program",
+    "--dirmngr-program",
+    "--exec-path",
+    "--homedir",
+    "--keyboxd-program",
+    "--options",
+    "--photo-viewer",
+];
+
+#[rustfmt::skip]
+const COMPILER: &[&str] = &[
+    "-wrapper", "-fplugin", "-B", "-specs", "-Xclang", "-load", "-fuse-ld", "-Wl,-plugin", "-Wl,--plugin", "--ld-path",
+];
 
 /// Programs and their options that write or change something.
 #[rustfmt::skip]
@@ -150,7 +174,7 @@ const WRITING_OPTIONS: &[(&str, &[&str])] = &[
 /// Subcommands that run a program that they are given, or load one.
 const RUNNING_SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("cargo", &["make", "watch", "with"]),
-    ("ip", &["netns"]),
+    ("ip", &["netns", "vrf"]),
     ("npm", &["exec", "x", "explore", "edit"]),
     ("openssl", &["engine"]),
     ("pnpm", &["exec", "dlx"]),
@@ -243,6 +267,9 @@ pub(crate) fn running_option(simple: &SimpleCommand) -> Option<String> {
         "make" | "gmake" => make(simple),
         "socat" => operand_with(simple, &["EXEC:", "SYSTEM:", "SHELL:"]),
         "dc" | "ed" => operand_with(simple, &["!"]),
+        // A format in a file is a program.
+        "pandoc" => operand_with(simple, &[".LUA"]),
+        "ip" if words_after_program(simple).any(|text| text == "-b") => Some("-b".to_owned()),
         _ => operands(simple, &[])
             .first()
             .and_then(ShellWord::plain)

@@ -43,7 +43,7 @@ pub(crate) const EDITORS: &[&str] = &[
 const INTERPRETERS: &[&str] = &[
     "python", "python2", "python3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "tclsh", "Rscript",
     "osascript", "ghci", "irb", "pypy3", "guile", "julia", "dc", "R", "bpython", "clojure", "erl", "expect", "gnuplot",
-    "groovysh", "iex", "ipython", "ipython3", "jshell", "lftp", "lldb", "maxima", "ocaml", "octave", "racket", "sbcl",
+    "groovysh", "iex", "ipython", "ipython3", "jshell", "lftp", "lldb", "m4", "maxima", "ocaml", "octave", "racket", "sbcl",
     "scala", "swift", "utop",
 ];
 
@@ -194,7 +194,9 @@ pub(crate) fn harmless_variable(name: &str) -> bool {
 pub(crate) fn changes_programs(name: &str) -> bool {
     let name = name.split('[').next().unwrap_or(name);
     !harmless_variable(name)
-        && (POWERFUL_VARIABLES.contains(&name) || POWERFUL_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        && (POWERFUL_VARIABLES.contains(&name)
+            || POWERFUL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || ["_EDITOR", "_PAGER"].iter().any(|suffix| name.ends_with(suffix)))
 }
 
 /// Whether a variable determines which programs or code a command uses.
