@@ -195,6 +195,42 @@ fn denied_calls(network: NetworkAccess, processes: &LayerStatus) -> Result<Secco
     let pairs = types.map(|kind| rule([(1, Is::MaskedEq(SOCKET_TYPE), kind)]));
     let pairs = pairs.chain([rule([(0, Is::Ne, number(libc::AF_UNIX))])]);
     rules.insert(libc::SYS_socketpair, pairs.collect::<Result<_, _>>()?);
+    rules.extend(set_user_id()?);
+    Ok(rules)
+}
+
+/// Making a program that runs as this user for everybody: each call with the argument that holds the mode.
+fn set_user_id() -> Result<SeccompRules, seccompiler::BackendError> {
+    let set = |mode: u8| (mode, Is::MaskedEq(u64::from(libc::S_ISUID)), u64::from(libc::S_ISUID));
+    // Without these flags, a call that opens a file has no mode.
+    let creating = |flags: u8, mode: u8| {
+        [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY].map(|flag| {
+            let flag = number(flag);
+            rule([(flags, Is::MaskedEq(flag), flag), set(mode)])
+        })
+    };
+    let mut rules = SeccompRules::new();
+    for (call, mode) in [
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (libc::SYS_fchmodat2, 2),
+        (libc::SYS_mknodat, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_chmod, 1),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_creat, 1),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mknod, 1),
+    ] {
+        rules.insert(call, vec![rule([set(mode)])?]);
+    }
+    for (call, flags) in [
+        (libc::SYS_openat, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, 1),
+    ] {
+        rules.insert(call, creating(flags, flags + 1).into_iter().collect::<Result<_, _>>()?);
+    }
     Ok(rules)
 }
 

@@ -147,6 +147,18 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     ("change a time", Mounts, Escapes, "touch -d 2001-01-01 $OUTSIDE/file"),
     ("add an attribute", Mounts, Untried, "$ATTEMPT attribute $OUTSIDE/file"),
     ("make a device", Files, AsRoot, "$ATTEMPT device $WORK/memory"),
+    (
+        "change a program's mode to set-user-id",
+        Always,
+        Escapes,
+        "chmod u+s file",
+    ),
+    (
+        "create a set-user-id program",
+        Always,
+        Escapes,
+        "$ATTEMPT set-user-id $WORK/new",
+    ),
     // Protected paths in the workspace.
     ("add a hook", Undoing, Escapes, "echo evil > .git/hooks/pre-commit"),
     ("change a hook", Undoing, Escapes, "echo evil >> .git/hooks/pre-push"),
