@@ -604,3 +604,16 @@ async fn a_plain_session_has_a_greeting_and_help_and_an_unfinished_session_is_re
     tmux.restart(&fixture.hew).unwrap();
     tmux.wait_for_text("was not finished; /sessions or").await.unwrap();
 }
+
+#[tokio::test]
+async fn sigterm_ends_a_plain_session_during_a_turn() {
+    let Some(fixture) = fixture().await else {
+        return;
+    };
+    let tmux = Tmux::start(&fixture.hew.clone().arg("--plain"), 80, 24).unwrap();
+    tmux.wait_for_text("Describe a task").await.unwrap();
+    tmux.write("answer slowly\n").unwrap();
+    tmux.wait_for_text("word3").await.unwrap();
+    kill(&fixture.hew, rustix::process::Signal::TERM);
+    tmux.wait_for_text("ended with 143").await.unwrap();
+}

@@ -47,6 +47,8 @@ const FRAME: Duration = Duration::from_millis(100);
 const BATCH: usize = 256;
 /// Maximum diffs shown for one call.
 const MAX_DIFFS: usize = 10;
+/// How long a turn may take to end after SIGTERM.
+const TERMINATION_TIMEOUT: Duration = Duration::from_millis(600);
 /// How many times an invalid answer is returned to the model.
 const CORRECTIONS: u32 = 2;
 
@@ -137,9 +139,11 @@ impl RunTask {
         let mut closed = false;
         let limit = session.config.limits.time;
         let deadline = limit.and_then(|limit| self.started.checked_add(limit.0));
+        let mut leave_at = None;
         loop {
             tokio::select! {
                 biased;
+                () = until(leave_at), if exit.is_none() => self.leave(ExitStatus::Terminated),
                 signal = signals.next() => {
                     if let Some(ended) = exit {
                         if closed {
@@ -154,6 +158,9 @@ impl RunTask {
                         self.leave(signal);
                     }
                     self.stopped = Some(signal);
+                    if signal == ExitStatus::Terminated {
+                        leave_at = Instant::now().checked_add(TERMINATION_TIMEOUT);
+                    }
                     // A session that has ended has nothing to stop.
                     drop(commands.send(Command::Interrupt).await);
                 }
@@ -272,12 +279,14 @@ impl RunTask {
             (Some(_) | None, _) => Ok(None),
         };
         let exit = match (&checked, self.stopped) {
+            (_, Some(ExitStatus::Terminated)) => ExitStatus::Terminated,
             (Err(_), _) => ExitStatus::Schema,
             (Ok(_), Some(signal)) if *ending == TurnEnd::Interrupted => signal,
             (Ok(_), _) => ExitStatus::from(ending),
         };
         if let (Err(wrong), Some(expected)) = (&checked, &self.expected)
             && self.corrections < CORRECTIONS
+            && exit != ExitStatus::Terminated
         {
             self.corrections += 1;
             let correction = expected.correction_prompt(wrong);

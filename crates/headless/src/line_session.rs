@@ -55,7 +55,7 @@ pub trait LineCommands {
         files: Vec<PathBuf>,
         session: Option<String>,
         choices: &LineChoices,
-    ) -> impl Future<Output = Result<()>>;
+    ) -> impl Future<Output = Result<ExitStatus>>;
 
     /// Runs a command of hew.
     fn run_command(&self, words: &[&str]) -> Result<()>;
@@ -106,22 +106,19 @@ impl<C: LineCommands> LineSession<'_, C> {
                 Some(prompt) => self.run_task(prompt).await,
                 None => match read_line().await {
                     LineInput::Line(line) if line.is_empty() => continue,
-                    LineInput::Line(line) => match self.handle(&line).await {
-                        Ok(LineOutcome::Quit) => {
-                            self.print_resume_command();
-                            return Ok(ExitStatus::Done);
-                        }
-                        Ok(LineOutcome::Next) => Ok(()),
-                        Err(failure) => Err(failure),
-                    },
-                    LineInput::End(exit) => {
-                        self.print_resume_command();
-                        return Ok(exit);
-                    }
+                    LineInput::Line(line) => self.handle(&line).await,
+                    LineInput::End(exit) => Ok(LineOutcome::End(exit)),
                 },
             };
-            if let Err(failure) = done {
-                output::print_failure(&host::redaction::Redactor::for_failures(self.env).failure(failure));
+            match done {
+                Ok(LineOutcome::Next) => {}
+                Ok(LineOutcome::End(exit)) => {
+                    self.print_resume_command();
+                    return Ok(exit);
+                }
+                Err(failure) => {
+                    output::print_failure(&host::redaction::Redactor::for_failures(self.env).failure(failure));
+                }
             }
         }
     }
@@ -130,7 +127,7 @@ impl<C: LineCommands> LineSession<'_, C> {
 /// The next step after a line.
 enum LineOutcome {
     Next,
-    Quit,
+    End(ExitStatus),
 }
 
 /// The input.
@@ -205,15 +202,14 @@ impl<C: LineCommands> LineSession<'_, C> {
             line => line.strip_prefix('/'),
         };
         let Some((name, rest)) = command.map(|text| text.split_once(char::is_whitespace).unwrap_or((text, ""))) else {
-            self.run_task(vec![line.to_owned()]).await?;
-            return Ok(LineOutcome::Next);
+            return self.run_task(vec![line.to_owned()]).await;
         };
         let rest = rest.trim();
         let built_in = tui::SLASH_COMMANDS
             .iter()
             .find(|command| command.name == name || command.aliases.contains(&name));
         match built_in.map(|command| command.name) {
-            Some("quit") => return Ok(LineOutcome::Quit),
+            Some("quit") => return Ok(LineOutcome::End(ExitStatus::Done)),
             Some("help") => output::print_stderr(&help()),
             Some("new" | "clear") => {
                 self.session = None;
@@ -221,7 +217,7 @@ impl<C: LineCommands> LineSession<'_, C> {
             }
             Some(name @ ("init" | "review")) => {
                 let prompt = tui::prompt_of_command(name, rest);
-                self.run_task(prompt.into_iter().collect()).await?;
+                return self.run_task(prompt.into_iter().collect()).await;
             }
             Some("sessions") if rest.is_empty() => {
                 self.commands.run_command(&["sessions", "list"])?;
@@ -276,7 +272,7 @@ impl<C: LineCommands> LineSession<'_, C> {
                 }
             },
             // A path, or a prompt of an MCP server.
-            None if name.contains(['/', '.']) => self.run_task(vec![line.to_owned()]).await?,
+            None if name.contains(['/', '.']) => return self.run_task(vec![line.to_owned()]).await,
             None => {
                 let commands = host::project_context::commands(self.root, &self.config()?, self.env)?;
                 if !commands.contains_key(name) {
@@ -286,13 +282,13 @@ impl<C: LineCommands> LineSession<'_, C> {
                     };
                     return Err(Failure::usage(format!("there is no command /{name}")).hint(hint));
                 }
-                self.run_task(vec![line.to_owned()]).await?;
+                return self.run_task(vec![line.to_owned()]).await;
             }
         }
         Ok(LineOutcome::Next)
     }
 
-    async fn run_task(&mut self, prompt: Vec<String>) -> Result<()> {
+    async fn run_task(&mut self, prompt: Vec<String>) -> Result<LineOutcome> {
         let files = std::mem::take(&mut self.files);
         let done = self
             .commands
@@ -303,7 +299,10 @@ impl<C: LineCommands> LineSession<'_, C> {
             let newest = host::sessions::find(&store, None, self.root).await;
             self.session = newest.ok().map(|meta| meta.id.to_string());
         }
-        done
+        Ok(match done? {
+            exit @ ExitStatus::Terminated => LineOutcome::End(exit),
+            _ => LineOutcome::Next,
+        })
     }
 
     fn stored_session(&self) -> Result<String> {

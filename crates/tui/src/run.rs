@@ -47,8 +47,12 @@ const RESIZE_REPORT_DELAY: Duration = Duration::from_millis(100);
 const LAST_REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time limit for a signal that may have ended another program.
 const LATE_SIGNAL_TIMEOUT: Duration = Duration::from_millis(300);
+/// The number of the signal.
+const SIGTERM: i32 = 15;
 /// Maximum time for a session to stop.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for all sessions after SIGTERM.
+const TERMINATION_TIMEOUT: Duration = Duration::from_millis(600);
 /// The maximum number of events received from the session in one batch.
 const EVENT_BATCH: usize = 256;
 /// Maximum text processed before a frame is drawn and keys are read again.
@@ -148,7 +152,11 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
         drop(io::stderr().write_all(panic_message.as_bytes()));
         resume_unwind(panic)
     });
-    event_loop.close_all().await;
+    if let Ok(Some(SIGTERM)) = ended {
+        drop(tokio::time::timeout(TERMINATION_TIMEOUT, event_loop.close_all()).await);
+    } else {
+        event_loop.close_all().await;
+    }
     let signal = ended?;
     // A closed terminal cannot be restored.
     if signal.is_none() {
@@ -208,7 +216,7 @@ impl ExitSignals {
         tokio::select! {
             _ = self.interrupted.recv() => 2,
             _ = self.quit.recv() => 3,
-            _ = self.ended.recv() => 15,
+            _ = self.ended.recv() => SIGTERM,
             _ = self.hung_up.recv() => 1,
         }
     }

@@ -65,14 +65,14 @@ impl LineCommands for BinaryCommands<'_> {
         files: Vec<PathBuf>,
         session: Option<String>,
         choices: &LineChoices,
-    ) -> Result<()> {
+    ) -> Result<ExitStatus> {
         let task = RunArgs {
             prompt,
             session,
             turn: self.turn(choices, files),
             ..RunArgs::default()
         };
-        run::run(task, self.global, self.env).await.map(drop)
+        run::run(task, self.global, self.env).await
     }
 
     fn run_command(&self, words: &[&str]) -> Result<()> {
