@@ -39,6 +39,10 @@ pub struct EvaluationTotals {
     delta_chrf: f64,
     prompt_tokens: usize,
     times: Vec<Duration>,
+    /// The number of requests that failed. Their edits count as not predicted.
+    failed: usize,
+    /// The last error.
+    failure: Option<Failure>,
 }
 
 /// Which prompt is measured.
@@ -79,7 +83,14 @@ pub async fn evaluate(
         let mut totals = EvaluationTotals::default();
         for (number, case) in cases.iter().enumerate() {
             progress(*method, number + 1, cases.len());
-            totals.add(measure(case, model, *method).await?);
+            match measure(case, model, *method).await {
+                Ok(measured) => totals.add(measured),
+                Err(error) => totals.add_failure(error),
+            }
+        }
+        // Without any answer there is nothing to report.
+        if let (Some(error), true) = (totals.failure.take(), totals.failed == totals.cases) {
+            return Err(error);
         }
         results.push((*method, totals));
     }
@@ -184,6 +195,12 @@ impl EvaluationTotals {
         self.times.push(measured.time);
     }
 
+    fn add_failure(&mut self, error: Failure) {
+        self.cases += 1;
+        self.failed += 1;
+        self.failure = Some(error);
+    }
+
     fn median_ms(&self) -> u128 {
         let mut times = self.times.clone();
         times.sort();
@@ -196,9 +213,14 @@ impl EvaluationTotals {
 
     /// One line.
     pub fn line(&self, name: &str) -> String {
+        let failed = match self.failed {
+            0 => String::new(),
+            1 => ", 1 request failed".into(),
+            count => format!(", {count} requests failed"),
+        };
         format!(
             "{name}: {} edits, exact {:.1} %, line F1 {:.3}, deltaChrF {:.3}, answered {:.1} %, reverting {:.1} %, \
-             {} prompt tokens on average, median {} ms\n",
+             {} prompt tokens on average, median {} ms{failed}\n",
             self.cases,
             self.share(self.exact as f64) * 100.0,
             self.share(self.line_f1),
@@ -221,6 +243,7 @@ impl EvaluationTotals {
             "delta_chrf": self.share(self.delta_chrf),
             "answered": self.share(self.answered as f64),
             "reverting": self.share(self.reverting as f64),
+            "failed": self.failed,
             "prompt_tokens": self.prompt_tokens,
             "median_ms": self.median_ms() as u64,
         })

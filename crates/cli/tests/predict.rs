@@ -11,6 +11,9 @@ use tokio::net::TcpListener;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
 
+/// An answer that is sent as an error of the server.
+const SERVER_ERROR: &str = "(server error)";
+
 /// A server for `/v1/completions`. Each answer waits for a permit of `release`.
 struct CompletionServer {
     url: String,
@@ -66,7 +69,12 @@ impl CompletionServer {
                         }
                         let text = answer(&body);
                         let json = json!({"choices": [{"text": text, "finish_reason": "stop"}]}).to_string();
-                        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
+                        let status = if text == SERVER_ERROR {
+                            "500 Internal Server Error"
+                        } else {
+                            "200 OK"
+                        };
+                        let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length");
                         let reply = format!("{head}: {}\r\n\r\n{json}", json.len());
                         if writer.write_all(reply.as_bytes()).await.is_err() {
                             return;
@@ -369,13 +377,8 @@ async fn a_spent_budget_and_a_failing_server_give_no_prediction() {
     assert!(editor.complete(1, 4).await.is_none(), "the server answered");
 }
 
-#[tokio::test]
-async fn predictions_are_measured_on_the_commits_of_a_repository() {
-    let server = CompletionServer::start(|body| {
-        let is_first = body["prompt"].as_str().unwrap().contains("a = <|fim_suffix|>");
-        if is_first { "10".to_owned() } else { "0".to_owned() }
-    })
-    .await;
+/// Measures predictions on a commit with two edits to predict.
+async fn measure(server: &CompletionServer) -> testkit::Output {
     let project = Project::new(&[("a.py", "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n")]).unwrap();
     let git = |args: &[&str]| {
         let identity = [
@@ -400,16 +403,25 @@ async fn predictions_are_measured_on_the_commits_of_a_repository() {
     std::fs::write(project.path("a.py"), "a = 10\nb = 2\nc = 30\nd = 4\ne = 50\n").unwrap();
     git(&["commit", "-qam", "two"]);
     let hew = testkit::Hew::new(env!("CARGO_BIN_EXE_hew")).unwrap();
-    let output = hew
-        .args([
-            "--set",
-            &format!("providers.own={{wire='openai-chat',base_url='{}',key='k'}}", server.url),
-        ])
-        .args(["predict", "-m", "own/qwen2.5-coder", "eval", "--baseline", "--json"])
-        .current_dir(project.root())
-        .run()
-        .await
-        .unwrap();
+    hew.args([
+        "--set",
+        &format!("providers.own={{wire='openai-chat',base_url='{}',key='k'}}", server.url),
+    ])
+    .args(["predict", "-m", "own/qwen2.5-coder", "eval", "--baseline", "--json"])
+    .current_dir(project.root())
+    .run()
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn predictions_are_measured_on_the_commits_of_a_repository() {
+    let server = CompletionServer::start(|body| {
+        let is_first = body["prompt"].as_str().unwrap().contains("a = <|fim_suffix|>");
+        if is_first { "10".to_owned() } else { "0".to_owned() }
+    })
+    .await;
+    let output = measure(&server).await;
     assert!(output.is_success(), "{}", output.stderr);
     let measured: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(
@@ -418,6 +430,27 @@ async fn predictions_are_measured_on_the_commits_of_a_repository() {
     );
     assert_eq!(measured[0]["exact"], 1.0, "{measured}");
     assert_eq!(measured[1]["method"], "baseline");
+}
+
+#[tokio::test]
+async fn a_failed_request_does_not_end_a_measurement() {
+    let count = Arc::new(Mutex::new(0));
+    let server = CompletionServer::start(move |_| {
+        let mut count = count.lock().unwrap();
+        *count += 1;
+        if *count == 1 { SERVER_ERROR } else { "0" }.to_owned()
+    })
+    .await;
+    let output = measure(&server).await;
+    assert!(output.is_success(), "{}", output.stderr);
+    let measured: Value = serde_json::from_str(&output.stdout).unwrap();
+    let counts = |row: &Value| (row["edits"].clone(), row["failed"].clone());
+    assert_eq!(counts(&measured[0]), (json!(2), json!(1)), "{measured}");
+    assert_eq!(counts(&measured[1]), (json!(2), json!(0)), "{measured}");
+
+    let server = CompletionServer::start(|_| SERVER_ERROR.to_owned()).await;
+    let output = measure(&server).await;
+    assert_eq!(output.code(), Some(1), "{}", output.stdout);
 }
 
 #[tokio::test]
