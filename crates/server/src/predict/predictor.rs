@@ -19,8 +19,9 @@ use super::backend::{NamedDefinition, PredictionAnswer, PredictionBackend, Predi
 use super::documents::{DocumentChange, EditorDocument, EditorDocuments, path_of};
 use super::protocol::{Dialect, PredictRequest};
 
-/// The bytes around the cursor in which syntactic units are looked for.
-const SYNTAX_WINDOW: usize = 12_000;
+/// The bytes around the cursor in which syntactic units are looked for. A unit counts if it fits into the editable part of an
+/// excerpt, so it is not far from the cursor; parsing more takes most of the time of a request.
+const SYNTAX_WINDOW: usize = 4_000;
 /// Larger documents are not searched for related definitions.
 const MAX_RELATED_FILE: usize = 200_000;
 /// The maximum number of lines of a related definition.
