@@ -359,6 +359,8 @@ pub enum JsonBody<'a> {
         model: &'a str,
         /// Its content.
         parts: Vec<JsonPart<'a>>,
+        /// The id of its request, as in the event `usage`.
+        request: String,
         /// How the reply ended: `end`, `tool_use`, `max_tokens`, `refusal`, `interrupted`, `cut`, or the vendor's own word.
         end: Cow<'a, str>,
     },

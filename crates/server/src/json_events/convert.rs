@@ -188,10 +188,14 @@ impl<'a> JsonBody<'a> {
                 parts: pieces(&message.parts),
             },
             Body::Reply {
-                message, model, end, ..
+                message,
+                model,
+                request,
+                end,
             } => JsonBody::Reply {
                 model,
                 parts: pieces(&message.parts),
+                request: request.to_string(),
                 end: end_word(end),
             },
             Body::Result {

@@ -5,8 +5,8 @@ use model::{Block, CallId, Cost, Message, Part, PartOrigin, Role, Stop, ToolOutc
 use serde_json::Value;
 use session::{
     BlobId, Body, Change, CommandExit, Event, FileKind, FileVersion, Item, ItemDelta, ItemStart, Limit, NoticeLevel,
-    PreviewState, PreviewUpdate, Question, QuestionSubject, ReplyEnd, RequestId, RestoreKind, ReviewedFile, ShownPanel,
-    TextOp, Time, Todo, TodoStatus, Totals, TurnEnd,
+    PreviewState, PreviewUpdate, Question, QuestionSubject, ReplyEnd, RestoreKind, ReviewedFile, ShownPanel, TextOp,
+    Time, Todo, TodoStatus, Totals, TurnEnd,
 };
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -112,8 +112,8 @@ fn parse_body(json: &Value) -> Option<Body> {
                 parts: parse_parts(json),
             }),
             model: text(json, "model")?,
-            // The format has no request ids of replies.
-            request: RequestId::default(),
+            // Servers of earlier versions do not send it.
+            request: id(json, "request").unwrap_or_default(),
             end: match json["end"].as_str()? {
                 "end" => ReplyEnd::Finished(Stop::End),
                 "tool_use" => ReplyEnd::Finished(Stop::ToolUse),
@@ -525,7 +525,7 @@ mod tests {
             json!([{"type": "thinking", "text": "t"}, {"type": "tool_call", "call": "c", "tool": "grep", "input": {}}]);
         let bodies = [
             json!({"kind": "prompt", "parts": parts}),
-            json!({"kind": "reply", "model": "a/b", "parts": reply, "end": "tool_use"}),
+            json!({"kind": "reply", "model": "a/b", "parts": reply, "request": ID, "end": "tool_use"}),
             json!({"kind": "result", "call": "c", "tool": "terminal", "title": "t", "summary": "s", "ok": false, "exit": 1,
                 "parts": [{"type": "text", "text": "t"}], "duration_ms": 5, "changes": [change]}),
             json!({"kind": "summary", "parts": parts}),
