@@ -5,7 +5,7 @@ use super::types::{ErrorBody, ErrorDetail};
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
@@ -27,6 +27,15 @@ impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Response> {
         let content_type = request.headers().get(CONTENT_TYPE).cloned();
+        let declared = request
+            .headers()
+            .get(CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok());
+        // Nothing is read of a body that announces its size.
+        if declared.is_some_and(|size| size.parse::<usize>().is_ok_and(|size| size > LIMIT)) {
+            let message = format!("the body is larger than {LIMIT} bytes");
+            return Err(error_response(StatusCode::PAYLOAD_TOO_LARGE, &message, None));
+        }
         let reading = axum::body::to_bytes(request.into_body(), LIMIT);
         let bytes = match tokio::time::timeout(BODY_TIMEOUT, reading).await {
             Ok(Ok(bytes)) => bytes,

@@ -1,7 +1,7 @@
 //! Checks of a request that do not depend on the route: host, origin, rate limits; and the headers of every response.
 
 use http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Uri};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,8 +42,8 @@ pub(super) enum Refusal {
 }
 
 impl AllowedHosts {
-    /// Checks the headers `Host`, `Origin` and `Sec-Fetch-Site`.
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Checks the host in the request line, if there is one, and the headers `Host`, `Origin` and `Sec-Fetch-Site`.
+    pub(super) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
             (Some(Ok(host)), None) => host.to_ascii_lowercase(),
@@ -52,6 +52,12 @@ impl AllowedHosts {
         let address: Option<SocketAddr> = host.parse().ok();
         let is_address = address.is_some_and(|address| Some(address.port()) == self.any_address);
         if !is_address && !self.hosts.contains(&host) {
+            return Err(Refusal::Host);
+        }
+        if uri
+            .authority()
+            .is_some_and(|named| !named.as_str().eq_ignore_ascii_case(&host))
+        {
             return Err(Refusal::Host);
         }
         for origin in headers.get_all(ORIGIN) {
@@ -164,6 +170,10 @@ mod tests {
     use super::*;
 
     fn check(headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
+        check_uri("/", headers)
+    }
+
+    fn check_uri(uri: &'static str, headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
         let allowed = AllowedHosts {
             hosts: vec!["127.0.0.1:4440".into(), "localhost:4440".into()],
             any_address: None,
@@ -173,7 +183,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        allowed.check(&Method::GET, &map)
+        allowed.check(&Method::GET, &Uri::from_static(uri), &map)
     }
 
     #[test]
@@ -200,6 +210,9 @@ mod tests {
             assert_eq!(check(&[("host", host)]), Err(Refusal::Host), "{host}");
         }
         assert_eq!(check(&[]), Err(Refusal::Host));
+        let own = &[("host", "127.0.0.1:4440")];
+        assert_eq!(check_uri("http://evil.example/", own), Err(Refusal::Host));
+        assert_eq!(check_uri("http://127.0.0.1:4440/", own), Ok(()));
         assert_eq!(
             check(&[("host", "127.0.0.1:4440"), ("host", "evil.example")]),
             Err(Refusal::Host)

@@ -257,7 +257,7 @@ fn admit(
     {
         return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too large");
     }
-    match network.hosts.check(method, headers) {
+    match network.hosts.check(method, request.uri(), headers) {
         Ok(()) => {}
         Err(Refusal::Host) => {
             return refuse(
