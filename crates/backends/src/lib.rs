@@ -8,6 +8,7 @@ mod remote_backend;
 mod restore;
 pub mod session_export;
 pub mod session_markdown;
+mod session_search;
 mod tui_backend;
 mod web_backend;
 mod web_endpoint;
@@ -17,6 +18,7 @@ pub use editor_backend::{EditorBackend, PredictionCounts};
 pub use prediction_model::PredictionModel;
 pub use remote_backend::{RemoteBackend, RemoteServer, pair};
 pub use restore::{describe_turns, prompt_text};
+pub use session_search::{FoundSession, SessionSearch};
 pub use tui_backend::{
     Highlighter, TuiBackend, chosen, config_problems, open_editor, sandbox_summary, unfinished_session, version_text,
 };

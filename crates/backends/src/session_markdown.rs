@@ -3,7 +3,7 @@
 use host::text::rfc3339;
 use model::{Block, Message, Part};
 use server::json_events::succeeded;
-use session::{Body, Change, LoadedSession, ReplyEnd, RestoreKind, SessionMeta, TodoStatus};
+use session::{Body, Change, ItemId, LoadedSession, ReplyEnd, RestoreKind, SessionMeta, TodoStatus};
 use std::fmt::Write;
 use tui::format::{dollars, tokens, tool_label};
 
@@ -18,6 +18,18 @@ pub enum MarkdownDetail {
     Short,
     /// Thinking and tool results too.
     Full,
+}
+
+/// The conversation of a session, and the byte at which each of its items begins.
+pub(crate) fn render_conversation(loaded: &LoadedSession) -> (String, Vec<(usize, ItemId)>) {
+    let mut out = String::new();
+    let mut starts = Vec::new();
+    for item in &loaded.items {
+        starts.push((out.len(), item.id));
+        // Writing to a string cannot fail.
+        body(&mut out, &item.body, MarkdownDetail::Short, &|_| None).ok();
+    }
+    (out, starts)
 }
 
 /// A session as Markdown, with the names of its subtasks, and changes of files as `diff` shows them.

@@ -9,6 +9,7 @@ use crate::acp_backend::check_ready;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result};
 use crate::session_export::{self, SessionFormat};
+use crate::session_search::{FoundSession, SessionSearch};
 use crate::tui_backend::{TuiBackend, version_text};
 use crate::{EditorBackend, PredictionModel};
 use crate::{atomic, paths};
@@ -19,7 +20,7 @@ use server::http::{
     CompletionQuery, DeviceStorage, FileTextsRow, OpenedWebSession, PublishedSession, SearchHit, SessionSettings,
     TextCompletion, TokenSpan, WebError, WebErrorKind, WebExportFormat, WebFuture, WebSessions, WebTarget,
 };
-use session::{Change, Item, ItemId, LoadedSession, RequestRecord, SessionId, SessionMeta, Store as _};
+use session::{Change, ItemId, LoadedSession, RequestRecord, SessionId, SessionMeta, Store as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -29,8 +30,6 @@ use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use tui::{OpenedSession, SessionBackend as _, SessionTarget};
 
-/// The number of sessions that a search reads.
-const MAX_SEARCHED: usize = 500;
 /// The maximum number of search results.
 const MAX_HITS: usize = 50;
 /// The text around a match, in characters.
@@ -51,8 +50,8 @@ pub struct WebBackend {
     owner: SessionOwner,
     /// Edit predictions; connected for the first request.
     predictions: Arc<OnceCell<EditorBackend>>,
-    /// Searches read many sessions, so one runs at a time.
-    searching: Arc<tokio::sync::Mutex<()>>,
+    /// The texts of the sessions, from the first search on.
+    search: Arc<tokio::sync::Mutex<SessionSearch>>,
 }
 
 impl WebBackend {
@@ -86,7 +85,7 @@ impl WebBackend {
             runtime,
             owner: SessionOwner::FrontEnd,
             predictions: Arc::default(),
-            searching: Arc::default(),
+            search: Arc::default(),
         }
     }
 
@@ -263,23 +262,18 @@ impl WebSessions for WebBackend {
     }
 
     fn search(&self, query: String) -> WebFuture<Vec<SearchHit>> {
-        let (store, searching) = (Arc::clone(&self.store), Arc::clone(&self.searching));
+        let backend = self.clone();
+        let work = self.runtime.spawn(async move {
+            let mut search = backend.search.lock().await;
+            let known = std::mem::take(&mut *search);
+            let (known, found) = known.search(&backend.store, None, &query, MAX_HITS).await?;
+            *search = known;
+            Ok(found.iter().map(|found| search_hit(found, &query)).collect())
+        });
         async move {
-            let _turn = searching.lock().await;
-            let query = query.trim().to_lowercase();
-            let all = store.list(None).await?.into_iter();
-            let mut hits = Vec::new();
-            for meta in all.filter(|meta| meta.parent.is_none()).take(MAX_SEARCHED) {
-                let loaded = store.load(meta.id).await?;
-                hits.extend(loaded.items.iter().filter_map(|item| hit(&meta, item, &query)));
-                if hits.len() >= MAX_HITS {
-                    break;
-                }
-                // Sessions run on the same thread.
-                tokio::task::yield_now().await;
-            }
-            hits.truncate(MAX_HITS);
-            Ok(hits)
+            let done = work.await;
+            let done = done.map_err(|error| WebError::new(WebErrorKind::Failed, error.to_string()))?;
+            done.map_err(web_error)
         }
         .boxed()
     }
@@ -372,21 +366,33 @@ impl WebSessions for WebBackend {
     }
 }
 
-/// The match of a search in an item.
-fn hit(meta: &SessionMeta, item: &Item, query: &str) -> Option<SearchHit> {
-    let text = item.prompt_text().or_else(|| item.reply_text())?;
-    let lower = text.to_lowercase();
-    let at = lower.find(query)?;
+fn search_hit(found: &FoundSession, query: &str) -> SearchHit {
+    let query = query.trim().to_lowercase();
+    let line = match found.line.as_str() {
+        "" => found
+            .text
+            .lines()
+            .find(|line| !line.trim().is_empty() && !line.starts_with("## ")),
+        line => Some(line),
+    };
+    let line = line.unwrap_or_default();
+    let lower = line.to_lowercase();
     // Lower case may have another length: positions are counted in characters.
-    let start = lower.get(..at)?.chars().count().saturating_sub(EXCERPT / 2);
-    let excerpt = text.chars().skip(start).take(EXCERPT + query.chars().count());
-    Some(SearchHit {
-        session: meta.id.to_string(),
-        title: meta.title.clone(),
-        item: item.id.to_string(),
-        excerpt: excerpt.map(|c| if c.is_whitespace() { ' ' } else { c }).collect(),
-        at_ms: item.at.0,
-    })
+    let before = lower
+        .find(&query)
+        .and_then(|at| lower.get(..at))
+        .map_or(0, |before| before.chars().count());
+    let excerpt = line
+        .chars()
+        .skip(before.saturating_sub(EXCERPT / 2))
+        .take(EXCERPT + query.chars().count());
+    SearchHit {
+        session: found.meta.id.to_string(),
+        title: found.meta.title.clone(),
+        item: found.item.map(|item| item.to_string()),
+        excerpt: excerpt.collect(),
+        at_ms: found.meta.updated.0,
+    }
 }
 
 /// Highlighted parts with positions in UTF-16 units, as scripts count them.

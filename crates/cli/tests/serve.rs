@@ -10,6 +10,8 @@ mod attach;
 mod attacks;
 #[path = "serve/client.rs"]
 mod client;
+#[path = "serve/commands.rs"]
+mod commands;
 #[path = "serve/editor.rs"]
 mod editor;
 #[path = "serve/pages.rs"]

@@ -5,9 +5,9 @@ use crate::tui_backend::TuiBackend;
 use futures::future::{BoxFuture, FutureExt as _};
 use model::Part;
 use server::http::{
-    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, JobInfo, ModeChoice, ModelRow, OperationReport,
-    PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder, RestoreReportRow, RestoredFiles, RewindParts,
-    ServerInfo, SessionServices, SettingInfo, WebError, WebErrorKind, WebFuture,
+    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, FoundCode, JobInfo, ModeChoice, ModelRow,
+    OperationReport, PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder, RestoreReportRow, RestoredFiles,
+    RewindParts, RulesFileInfo, ServerInfo, SessionServices, SettingInfo, WebError, WebErrorKind, WebFuture,
 };
 use session::{Body, Command, SessionId};
 use std::path::PathBuf;
@@ -88,6 +88,24 @@ impl SessionServices for WebServices {
         async move { read.await.map_err(web_error) }.boxed()
     }
 
+    fn search_code(&self, words: String) -> WebFuture<Vec<FoundCode>> {
+        self.rows(self.backend.search_code(words), |found| FoundCode {
+            path: found.path,
+            lines: found.lines,
+            symbol: found.symbol,
+            reasons: found.reasons,
+            text: found.text,
+        })
+    }
+
+    fn rules_files(&self) -> WebFuture<Vec<RulesFileInfo>> {
+        self.rows(self.backend.rules_files(), |file| RulesFileInfo {
+            path: file.path.display().to_string(),
+            name: file.name,
+            description: file.description,
+        })
+    }
+
     fn models(&self) -> WebFuture<Vec<ModelRow>> {
         self.rows(self.backend.models(), |model: PickerItem| ModelRow {
             name: model.name,
@@ -111,18 +129,21 @@ impl SessionServices for WebServices {
     fn commands(&self) -> WebFuture<Vec<CommandRow>> {
         let custom = self.rows(self.backend.custom_commands(), |command: PickerItem| CommandRow {
             name: command.name,
+            aliases: Vec::new(),
+            arguments: String::new(),
+            built_in: false,
             description: command.description,
         });
         async move {
             let mut all = custom.await?;
             let is_custom = |name: &str| all.iter().any(|command| command.name == name);
-            let built_in = tui::SLASH_COMMANDS
-                .iter()
-                .filter(|command| tui::prompt_of_command(command.name, "").is_some());
+            let built_in = tui::SLASH_COMMANDS.iter().filter(|command| !is_custom(command.name));
             let more: Vec<CommandRow> = built_in
-                .filter(|command| !is_custom(command.name))
                 .map(|command| CommandRow {
                     name: command.name.into(),
+                    aliases: command.aliases.iter().map(|alias| (*alias).into()).collect(),
+                    arguments: command.arguments.into(),
+                    built_in: true,
                     description: command.description.into(),
                 })
                 .collect();
@@ -162,10 +183,6 @@ impl SessionServices for WebServices {
             ConflictResolution::Keep => ConflictChoice::Keep,
             ConflictResolution::Overwrite => ConflictChoice::Overwrite,
         };
-        let moves_head = match &order.operation {
-            RestoreOperation::Rewind { parts, .. } => *parts == RewindParts::Conversation,
-            RestoreOperation::Undo | RestoreOperation::Redo => false,
-        };
         let request = match order.operation {
             RestoreOperation::Undo => RestoreRequest::Undo,
             RestoreOperation::Redo => RestoreRequest::Redo,
@@ -185,10 +202,8 @@ impl SessionServices for WebServices {
                 FileRestoreResult::Conflicts(conflicts) => Ok(RestoredFiles::Conflicts(RestoreReportRow {
                     message: "nothing was restored: files were changed outside the session".into(),
                     conflicts,
+                    head: None,
                 })),
-                FileRestoreResult::Done { head: None, .. } if moves_head => Err(WebError::invalid(
-                    "this is the first prompt of the session; start a new session instead",
-                )),
                 FileRestoreResult::Done {
                     message,
                     head,
@@ -270,6 +285,10 @@ impl SessionServices for WebServices {
             origin: setting.origin,
             description: setting.description,
         })
+    }
+
+    fn doctor(&self) -> WebFuture<OperationReport> {
+        self.report(self.backend.run_hew(vec!["doctor".into()]))
     }
 
     fn close(&self) -> BoxFuture<'static, ()> {

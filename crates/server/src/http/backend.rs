@@ -1,8 +1,9 @@
 //! The interface between the HTTP server and the program that runs sessions.
 
 use super::types::{
-    ChangedFileRow, CommandRow, FileTextsRow, JobInfo, ModeChoice, ModelRow, OperationReport, PanelInfo,
-    PermissionRuleRow, RestoreOrder, RestoreReportRow, SearchHit, ServerInfo, SessionSettings, SettingInfo, TokenSpan,
+    ChangedFileRow, CommandRow, FileTextsRow, FoundCode, JobInfo, ModeChoice, ModelRow, OperationReport, PanelInfo,
+    PermissionRuleRow, RestoreOrder, RestoreReportRow, RulesFileInfo, SearchHit, ServerInfo, SessionSettings,
+    SettingInfo, TokenSpan,
 };
 use futures::future::BoxFuture;
 use session::{Body, Change, Command, Event, ItemId, LoadedSession, RequestRecord, SessionId, SessionMeta};
@@ -216,6 +217,12 @@ pub trait SessionServices: Send + Sync {
     /// Names that the project's code defines.
     fn symbols(&self) -> WebFuture<Arc<Vec<String>>>;
 
+    /// The code that is about these words, best first.
+    fn search_code(&self, words: String) -> WebFuture<Vec<FoundCode>>;
+
+    /// The rules files that new sessions read, and those that can be created.
+    fn rules_files(&self) -> WebFuture<Vec<RulesFileInfo>>;
+
     /// The text of a file of the project.
     fn read_file(&self, path: PathBuf) -> WebFuture<String>;
 
@@ -228,7 +235,7 @@ pub trait SessionServices: Send + Sync {
     /// The modes.
     fn modes(&self) -> WebFuture<Vec<ModeChoice>>;
 
-    /// The custom slash commands.
+    /// The slash commands: custom ones, prompts of MCP servers, and the built-in ones of the terminal.
     fn commands(&self) -> WebFuture<Vec<CommandRow>>;
 
     /// Expands a prompt with a slash command of an MCP server.
@@ -269,6 +276,9 @@ pub trait SessionServices: Send + Sync {
 
     /// The configuration.
     fn settings(&self) -> WebFuture<Vec<SettingInfo>>;
+
+    /// Checks the configuration and the providers.
+    fn doctor(&self) -> WebFuture<OperationReport>;
 
     /// Releases the session. Its commands channel is closed before.
     fn close(&self) -> BoxFuture<'static, ()>;

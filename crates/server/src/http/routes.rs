@@ -2,6 +2,7 @@
 
 mod completion_routes;
 mod device_routes;
+mod prompt_commands;
 mod prompt_routes;
 mod review_routes;
 mod session_routes;

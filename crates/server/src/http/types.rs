@@ -1,5 +1,12 @@
 //! The JSON types of the HTTP API. The OpenAPI description is generated from them.
 
+mod project_rows;
+
+pub use project_rows::{
+    CommandRow, FoundCode, JobInfo, ModeChoice, ModelRow, PanelInfo, PermissionRuleRow, RulesFileInfo, ServerInfo,
+    SettingInfo,
+};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -454,6 +461,10 @@ pub struct RestoreReportRow {
     pub message: String,
     /// Files that were changed outside the session. If there are any, nothing was restored.
     pub conflicts: Vec<String>,
+    /// The item that the conversation was rewound to. A rewind to before the first prompt has none: the conversation continues in
+    /// a new session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 /// A changed file with unreviewed hunks.
@@ -519,7 +530,7 @@ pub(super) struct FileBody {
     pub(super) text: String,
 }
 
-/// A found text.
+/// A session that a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SearchHit {
     /// The session.
@@ -527,91 +538,12 @@ pub struct SearchHit {
     /// Its title.
     pub title: Option<String>,
     /// The item with the text.
-    pub item: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
     /// The text around the match.
     pub excerpt: String,
-    /// When the item was added, in milliseconds since 1970.
+    /// When the session was last changed, in milliseconds since 1970.
     pub at_ms: u64,
-}
-
-/// A model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ModelRow {
-    /// The name, as provider/id.
-    pub name: String,
-    /// A description.
-    pub description: String,
-    /// Why it cannot be used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unavailable: Option<String>,
-}
-
-/// A mode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ModeChoice {
-    /// The name.
-    pub name: String,
-    /// A description.
-    pub description: String,
-}
-
-/// A slash command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CommandRow {
-    /// The name without the slash.
-    pub name: String,
-    /// A description.
-    pub description: String,
-}
-
-/// A background job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct JobInfo {
-    /// Its number.
-    pub id: u32,
-    /// The command.
-    pub command: String,
-    /// A description of its state.
-    pub state: String,
-    /// Whether it is running.
-    pub running: bool,
-    /// The end of its output.
-    pub output: String,
-}
-
-/// A panel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PanelInfo {
-    /// The name.
-    pub name: String,
-    /// Whether it is open.
-    pub open: bool,
-}
-
-/// An MCP or language server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ServerInfo {
-    /// `MCP` or `LSP`.
-    pub kind: String,
-    /// The name.
-    pub name: String,
-    /// A description of its state.
-    pub state: String,
-    /// Its tools or errors.
-    pub details: Vec<String>,
-}
-
-/// A permission rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PermissionRuleRow {
-    /// `allow`, `ask` or `deny`.
-    pub effect: String,
-    /// The rule.
-    pub rule: String,
-    /// Its source.
-    pub origin: String,
-    /// `none`, `stored` or `session`: whether and how it can be removed.
-    pub revocation: String,
 }
 
 /// A rule to remove.
@@ -620,19 +552,6 @@ pub struct PermissionRuleRow {
 pub(super) struct RevokeBody {
     /// The rule.
     pub(super) rule: String,
-}
-
-/// A configuration key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SettingInfo {
-    /// The key.
-    pub key: String,
-    /// The value; empty if it is not set.
-    pub value: String,
-    /// The source of the value.
-    pub origin: String,
-    /// Its description.
-    pub description: String,
 }
 
 /// Text to highlight.

@@ -9,6 +9,7 @@ use super::super::types::{
     AnswerBody, AnswerKind, ApprovalScope, AttachmentBody, CompactBody, EditApproval, OperationReport, PromptBody,
     PromptDelivery, SessionSettings, SettingsChange,
 };
+use super::prompt_commands;
 use axum::extract::{Path, State};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +28,7 @@ pub(super) fn add(api: &mut ApiRoutes) {
     api.route(
         Method::POST,
         "/api/v1/sessions/{session}/prompts",
-        doc("Send a prompt")
+        doc("Send a prompt, or a slash command; the report of a command has its result")
             .accepts::<PromptBody>()
             .returns::<OperationReport>(),
         prompt,
@@ -37,6 +38,20 @@ pub(super) fn add(api: &mut ApiRoutes) {
         "/api/v1/sessions/{session}/interrupt",
         doc("Interrupt the running turn; queued prompts are returned as notices").returns::<OperationReport>(),
         interrupt,
+    );
+    api.route(
+        Method::POST,
+        "/api/v1/sessions/{session}/subtasks/{subtask}/prompts",
+        doc("Send a prompt to a running subtask")
+            .accepts::<PromptBody>()
+            .returns::<OperationReport>(),
+        subtask_prompt,
+    );
+    api.route(
+        Method::POST,
+        "/api/v1/sessions/{session}/subtasks/{subtask}/interrupt",
+        doc("Stop a running subtask").returns::<OperationReport>(),
+        subtask_interrupt,
     );
     api.route(
         Method::POST,
@@ -91,18 +106,26 @@ async fn prompt(
     }
     let media: Vec<Media> = body.attachments.into_iter().map(decode).collect::<Result<_, _>>()?;
     let hub = state.open(&session).await?;
+    if media.is_empty()
+        && let Some(report) = prompt_commands::run(&state, &hub, &body.text).await?
+    {
+        return ok(&report);
+    }
     let text = (!body.text.is_empty()).then(|| Part::text(body.text));
     let message = Message {
         role: Role::User,
         parts: text.into_iter().chain(media.into_iter().map(Part::Media)).collect(),
     };
-    let delivery = match body.delivery {
+    send_prompt(&hub, message, delivery_of(body.delivery)).await?;
+    ok(&OperationReport::default())
+}
+
+fn delivery_of(delivery: PromptDelivery) -> Delivery {
+    match delivery {
         PromptDelivery::Steer => Delivery::Steer,
         PromptDelivery::Queue => Delivery::Queue,
         PromptDelivery::Interrupt => Delivery::Interrupt,
-    };
-    send_prompt(&hub, message, delivery).await?;
-    ok(&OperationReport::default())
+    }
 }
 
 fn decode(attachment: AttachmentBody) -> Result<Media, WebError> {
@@ -129,6 +152,36 @@ async fn interrupt(State(state): State<Arc<HttpState>>, Path(session): Path<Stri
     if let Some(hub) = state.registry.hub(session) {
         hub.send(Command::Interrupt).await?;
     }
+    ok(&OperationReport::default())
+}
+
+async fn subtask_prompt(
+    State(state): State<Arc<HttpState>>,
+    Path((session, subtask)): Path<(String, String)>,
+    ApiJson(body): ApiJson<PromptBody, MAX_PROMPT>,
+) -> ApiResult {
+    if body.text.trim().is_empty() || !body.attachments.is_empty() {
+        return Err(WebError::invalid("a subtask accepts text"));
+    }
+    let message = Message::user(body.text);
+    let delivery = delivery_of(body.delivery);
+    send_to_subtask(&state, &session, &subtask, Command::Prompt { message, delivery }).await
+}
+
+async fn subtask_interrupt(
+    State(state): State<Arc<HttpState>>,
+    Path((session, subtask)): Path<(String, String)>,
+) -> ApiResult {
+    send_to_subtask(&state, &session, &subtask, Command::Interrupt).await
+}
+
+async fn send_to_subtask(state: &HttpState, session: &str, subtask: &str, command: Command) -> ApiResult {
+    let invalid = |_| WebError::invalid(format!("`{subtask}` is no session"));
+    let command = Command::Subtask {
+        session: subtask.parse().map_err(invalid)?,
+        command: Box::new(command),
+    };
+    state.open(session).await?.send(command).await?;
     ok(&OperationReport::default())
 }
 

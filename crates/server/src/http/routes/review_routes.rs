@@ -115,10 +115,13 @@ async fn rewind(
 }
 
 async fn restore(state: &HttpState, session: &str, order: RestoreOrder) -> ApiResult {
-    let hub = state.open(session).await?;
-    require_idle(&hub)?;
+    ok(&restore_files(&*state.open(session).await?, order).await?)
+}
+
+pub(super) async fn restore_files(hub: &SessionHub, order: RestoreOrder) -> Result<RestoreReportRow, WebError> {
+    require_idle(hub)?;
     match hub.services.restore(order).await? {
-        RestoredFiles::Conflicts(report) => ok(&report),
+        RestoredFiles::Conflicts(report) => Ok(report),
         RestoredFiles::Done {
             message,
             head,
@@ -131,9 +134,10 @@ async fn restore(state: &HttpState, session: &str, order: RestoreOrder) -> ApiRe
                 hub.record(body).await?;
             }
             hub.announce("changes");
-            ok(&RestoreReportRow {
+            Ok(RestoreReportRow {
                 message,
                 conflicts: Vec::new(),
+                head: head.map(|item| item.to_string()),
             })
         }
     }

@@ -24,8 +24,9 @@ use model::{Block, Media, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use session::{Delivery, SessionMeta};
+use session::{Delivery, SessionId, SessionMeta};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The default number of listed sessions.
@@ -159,10 +160,25 @@ struct ListQuery {
 }
 
 async fn list(State(state): State<Arc<HttpState>>, ApiQuery(query): ApiQuery<ListQuery>) -> ApiResult {
-    let root = query.root.map(Into::into);
-    let all = state.registry.backend.list(root).await?;
+    let root: Option<PathBuf> = query.root.map(Into::into);
+    let mut all = state.registry.backend.list(root.clone()).await?;
     let states = state.registry.states();
     let states: HashMap<_, _> = states.into_iter().map(|(id, state, _)| (id, state)).collect();
+    // A session without a prompt is open, but not in the list of the store.
+    for id in states
+        .keys()
+        .filter(|id| !all.iter().any(|meta| meta.id == **id))
+        .collect::<Vec<_>>()
+    {
+        // It may be closed meanwhile.
+        if let Ok(loaded) = state.registry.backend.load(*id).await
+            && loaded.meta.parent.is_none()
+            && root.as_ref().is_none_or(|root| *root == loaded.meta.root)
+        {
+            all.push(loaded.meta);
+        }
+    }
+    all.sort_by_key(|meta| std::cmp::Reverse(meta.updated));
     let rows = all.into_iter().take(query.limit.unwrap_or(DEFAULT_LIMIT)).map(|meta| {
         let shown = match states.get(&meta.id) {
             Some(open) => *open,
@@ -229,7 +245,12 @@ async fn rename(
     ApiJson(body): ApiJson<TitleBody>,
 ) -> ApiResult {
     let session = state.find(&session).await?;
-    let title: String = body.title.trim().chars().take(MAX_TITLE).collect();
+    set_title(&state, session, &body.title).await?;
+    ok(&OperationReport::default())
+}
+
+pub(super) async fn set_title(state: &HttpState, session: SessionId, title: &str) -> Result<(), WebError> {
+    let title: String = title.trim().chars().take(MAX_TITLE).collect();
     if title.is_empty() {
         return Err(WebError::invalid("the title is empty"));
     }
@@ -237,7 +258,7 @@ async fn rename(
     if let Some(hub) = state.registry.hub(session) {
         hub.set_title(title);
     }
-    ok(&OperationReport::default())
+    Ok(())
 }
 
 async fn delete(State(state): State<Arc<HttpState>>, Path(session): Path<String>) -> ApiResult {

@@ -5,9 +5,10 @@ use super::super::backend::{WebError, WebErrorKind};
 use super::super::openapi::{ApiRoutes, doc};
 use super::super::service::HttpState;
 use super::super::types::{
-    CommandRow, FileBody, HighlightBody, JobInfo, ModeChoice, ModelRow, OperationReport, PanelInfo, PermissionRuleRow,
-    RevokeBody, ServerInfo, SettingInfo, TokenSpan,
+    CommandRow, FileBody, FoundCode, HighlightBody, JobInfo, ModeChoice, ModelRow, OperationReport, PanelInfo,
+    PermissionRuleRow, RevokeBody, RulesFileInfo, ServerInfo, SettingInfo, TokenSpan,
 };
+use super::prompt_commands;
 use axum::extract::{Path, State};
 use http::Method;
 use serde::Deserialize;
@@ -59,8 +60,28 @@ pub(super) fn add(api: &mut ApiRoutes) {
     api.route(
         Method::GET,
         "/api/v1/sessions/{session}/commands",
-        doc("The custom slash commands").returns::<Vec<CommandRow>>(),
+        doc("The slash commands that can be sent as prompts").returns::<Vec<CommandRow>>(),
         commands,
+    );
+    api.route(
+        Method::GET,
+        "/api/v1/sessions/{session}/code",
+        doc("Find code of the project by meaning and words")
+            .query("q", "the words")
+            .returns::<Vec<FoundCode>>(),
+        search_code,
+    );
+    api.route(
+        Method::GET,
+        "/api/v1/sessions/{session}/doctor",
+        doc("Check the configuration and the providers").returns::<OperationReport>(),
+        doctor,
+    );
+    api.route(
+        Method::GET,
+        "/api/v1/sessions/{session}/rules",
+        doc("The rules files that new sessions read, and those that can be created").returns::<Vec<RulesFileInfo>>(),
+        rules_files,
     );
     api.route(
         Method::GET,
@@ -213,7 +234,28 @@ async fn modes(State(state): State<Arc<HttpState>>, Path(session): Path<String>)
 }
 
 async fn commands(State(state): State<Arc<HttpState>>, Path(session): Path<String>) -> ApiResult {
-    ok(&state.open(&session).await?.services.commands().await?)
+    let mut all = state.open(&session).await?.services.commands().await?;
+    all.retain(|command| !command.built_in || prompt_commands::can_run(&command.name));
+    ok(&all)
+}
+
+async fn search_code(
+    State(state): State<Arc<HttpState>>,
+    Path(session): Path<String>,
+    ApiQuery(query): ApiQuery<NameQuery>,
+) -> ApiResult {
+    if query.q.trim().is_empty() {
+        return Err(WebError::invalid("the search text is empty"));
+    }
+    ok(&state.open(&session).await?.services.search_code(query.q).await?)
+}
+
+async fn doctor(State(state): State<Arc<HttpState>>, Path(session): Path<String>) -> ApiResult {
+    ok(&state.open(&session).await?.services.doctor().await?)
+}
+
+async fn rules_files(State(state): State<Arc<HttpState>>, Path(session): Path<String>) -> ApiResult {
+    ok(&state.open(&session).await?.services.rules_files().await?)
 }
 
 async fn jobs(State(state): State<Arc<HttpState>>, Path(session): Path<String>) -> ApiResult {

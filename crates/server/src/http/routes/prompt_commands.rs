@@ -1,0 +1,123 @@
+//! Built-in slash commands that are sent as prompts.
+
+use super::super::backend::{WebError, WebErrorKind};
+use super::super::hub::SessionHub;
+use super::super::service::HttpState;
+use super::super::types::{ConflictResolution, OperationReport, RestoreOperation, RestoreOrder, SettingsChange};
+use super::{prompt_routes, review_routes, session_routes};
+use session::Command;
+
+/// Commands that the session or the server executes. The others of the terminal show a view; the API has a path for its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PromptCommand {
+    /// It is replaced by a prompt.
+    Expanded,
+    Compact,
+    Continue,
+    Doctor,
+    Fork,
+    Rename,
+    Restore(&'static str),
+    Setting(&'static str),
+}
+
+fn command(name: &str) -> Option<PromptCommand> {
+    Some(match name {
+        "init" | "review" => PromptCommand::Expanded,
+        "compact" => PromptCommand::Compact,
+        "continue" => PromptCommand::Continue,
+        "doctor" => PromptCommand::Doctor,
+        "fork" => PromptCommand::Fork,
+        "rename" => PromptCommand::Rename,
+        "undo" => PromptCommand::Restore("undo"),
+        "redo" => PromptCommand::Restore("redo"),
+        "model" => PromptCommand::Setting("model"),
+        "mode" => PromptCommand::Setting("mode"),
+        "effort" => PromptCommand::Setting("effort"),
+        _ => return None,
+    })
+}
+
+/// Whether a built-in command can be sent as a prompt.
+pub(super) fn can_run(name: &str) -> bool {
+    command(name).is_some()
+}
+
+/// Runs a prompt that is a built-in command; `None` for any other prompt.
+pub(super) async fn run(state: &HttpState, hub: &SessionHub, text: &str) -> Result<Option<OperationReport>, WebError> {
+    let Some(line) = text.strip_prefix('/') else {
+        return Ok(None);
+    };
+    let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let arguments = arguments.trim();
+    let rows = hub.services.commands().await?;
+    let row = rows
+        .iter()
+        .find(|row| row.name == name || row.aliases.iter().any(|alias| alias == name));
+    let Some(row) = row.filter(|row| row.built_in) else {
+        return Ok(None);
+    };
+    let Some(command) = command(&row.name) else {
+        let message = format!("/{name} shows a view of the terminal");
+        let mut error = WebError::new(WebErrorKind::Invalid, message);
+        error.hint = Some("`GET /api/v1/openapi.json` lists the paths with its data".into());
+        return Err(error);
+    };
+    if arguments.is_empty() && matches!(command, PromptCommand::Rename | PromptCommand::Setting(_)) {
+        return Err(WebError::invalid(format!("usage: /{} {}", row.name, row.arguments)));
+    }
+    let message = match command {
+        PromptCommand::Expanded => return Ok(None),
+        PromptCommand::Compact => {
+            let instructions = (!arguments.is_empty()).then(|| arguments.to_owned());
+            hub.send(Command::Compact { instructions }).await?;
+            String::new()
+        }
+        PromptCommand::Continue => {
+            hub.send(Command::Continue).await?;
+            String::new()
+        }
+        PromptCommand::Doctor => return Ok(Some(hub.services.doctor().await?)),
+        PromptCommand::Fork => {
+            let copy = state.registry.backend.fork(hub.id, None).await?;
+            format!("copied to the session {copy}")
+        }
+        PromptCommand::Rename => {
+            session_routes::set_title(state, hub.id, arguments).await?;
+            format!("renamed to “{arguments}”")
+        }
+        PromptCommand::Restore(name) => {
+            let operation = if name == "undo" {
+                RestoreOperation::Undo
+            } else {
+                RestoreOperation::Redo
+            };
+            let conflicts = ConflictResolution::Report;
+            let report = review_routes::restore_files(hub, RestoreOrder { operation, conflicts }).await?;
+            match report.conflicts.as_slice() {
+                [] => report.message,
+                conflicts => format!("{}: {}", report.message, conflicts.join("; ")),
+            }
+        }
+        PromptCommand::Setting(name) => {
+            let value = Some(arguments.to_owned());
+            let change = match name {
+                "model" => SettingsChange {
+                    model: value,
+                    ..SettingsChange::default()
+                },
+                "mode" => SettingsChange {
+                    mode: value,
+                    ..SettingsChange::default()
+                },
+                _ => SettingsChange {
+                    effort: value,
+                    ..SettingsChange::default()
+                },
+            };
+            prompt_routes::change_settings(hub, change).await?;
+            format!("{name}: {arguments}")
+        }
+    };
+    Ok(Some(OperationReport { message }))
+}
