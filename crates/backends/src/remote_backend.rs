@@ -8,23 +8,25 @@ mod rows;
 
 pub use client::{RemoteServer, pair};
 
-use crate::TuiBackend;
+use crate::{TuiBackend, atomic};
 use client::ServerClient;
 use follow::{Follower, ItemChanges};
 use futures::future::{BoxFuture, FutureExt as _};
+use model::Media;
 use serde_json::{Value, json};
 use server::json_events::{parse_item, parse_totals};
 use session::{Change, Command, Event, Item, RequestRecord, SessionId, SessionMeta};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tui::{
-    BackendFuture, ClipboardContent, ConflictChoice, DesktopBackend, FileRestoreResult, FileVersions, HunkDecision,
-    JobRow, ModelBackend, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem, ProcessBackend,
-    ProjectBackend, PromptBackend, RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation,
-    RewindScope, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow, SettingsBackend,
-    SyntaxToken, UsableModel, UserError,
+    BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, DesktopBackend, FileRestoreResult, FileVersions,
+    HunkDecision, JobRow, ModelBackend, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem,
+    ProcessBackend, ProjectBackend, PromptBackend, RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk,
+    Revocation, RewindScope, RulesFileRow, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget,
+    SettingRow, SettingsBackend, SyntaxToken, ThemeSpec, UsableModel, UserError,
 };
 
 /// The maximum number of listed sessions.
@@ -90,7 +92,16 @@ impl RemoteBackend {
 
     async fn open_session(self, target: SessionTarget) -> Result<OpenedSession, UserError> {
         let id = match target {
-            SessionTarget::New => self.client.post("/sessions", &json!({})).await?["id"].clone(),
+            SessionTarget::New => {
+                let root = self.state.lock().unwrap_or_else(PoisonError::into_inner).root.clone();
+                // The project of the session before; without one, that of the server.
+                let body = if root.is_empty() {
+                    json!({})
+                } else {
+                    json!({"root": root})
+                };
+                self.client.post("/sessions", &body).await?["id"].clone()
+            }
             SessionTarget::Newest => match &self.client.get("/sessions?limit=1").await?[0]["id"] {
                 Value::Null => self.client.post("/sessions", &json!({})).await?["id"].clone(),
                 id => id.clone(),
@@ -260,6 +271,24 @@ impl ProjectBackend for RemoteBackend {
         })
     }
 
+    fn search_code(&self, words: String) -> BackendFuture<Vec<CodeMatch>> {
+        self.get(&format!("code?{}", client::query("q", &words)), |rows| {
+            array(&rows, |row| {
+                Some(CodeMatch {
+                    path: text(row, "path"),
+                    lines: text(row, "lines"),
+                    symbol: text(row, "symbol"),
+                    reasons: text(row, "reasons"),
+                    text: text(row, "text"),
+                })
+            })
+        })
+    }
+
+    fn read_image(&self, path: String) -> BackendFuture<Media> {
+        self.local.read_image(path)
+    }
+
     fn read_file(&self, path: PathBuf) -> BackendFuture<String> {
         let query = client::query("path", &path.display().to_string());
         self.get(&format!("file?{query}"), |file| text(&file, "text"))
@@ -366,7 +395,7 @@ impl ReviewBackend for RemoteBackend {
             match conflicts.is_empty() {
                 true => FileRestoreResult::Done {
                     message: text(&done, "message"),
-                    head: None,
+                    head: done["head"].as_str().and_then(|head| head.parse().ok()),
                     log_entry: None,
                 },
                 false => FileRestoreResult::Conflicts(conflicts),
@@ -420,6 +449,22 @@ impl SettingsBackend for RemoteBackend {
         self.get("modes", |rows| choices(&rows))
     }
 
+    fn rules_files(&self) -> BackendFuture<Vec<RulesFileRow>> {
+        self.get("rules", |rows| {
+            array(&rows, |row| {
+                Some(RulesFileRow {
+                    path: text(row, "path").into(),
+                    name: text(row, "name"),
+                    description: text(row, "description"),
+                })
+            })
+        })
+    }
+
+    fn user_themes(&self) -> BTreeMap<String, ThemeSpec> {
+        self.local.user_themes()
+    }
+
     fn permission_rules(&self) -> BackendFuture<Vec<PermissionRow>> {
         self.get("permissions", |rows| {
             array(&rows, |row| {
@@ -449,6 +494,25 @@ impl SettingsBackend for RemoteBackend {
 }
 
 impl ProcessBackend for RemoteBackend {
+    fn run_hew(&self, arguments: Vec<String>) -> BackendFuture<String> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["doctor"] => self.get("doctor", |report| text(&report, "message")),
+            ["sessions", "export", session, "--output", file] => {
+                let path = format!("/sessions/{session}/export");
+                let (client, file) = (Arc::clone(&self.client), PathBuf::from(file));
+                async move {
+                    let document = client.text(&path).await?;
+                    atomic::write(&file, &document)
+                        .map_err(|error| UserError::new(format!("could not write {}: {error}", file.display())))?;
+                    Ok(format!("exported this session to {}", file.display()))
+                }
+                .boxed()
+            }
+            _ => tui::unavailable("this command"),
+        }
+    }
+
     fn panels(&self) -> BackendFuture<Vec<PanelRow>> {
         self.get("panels", |rows| {
             array(&rows, |row| {
@@ -523,6 +587,11 @@ impl PromptBackend for RemoteBackend {
 }
 
 impl DesktopBackend for RemoteBackend {
+    fn edit_file(&self, path: PathBuf) -> BackendFuture<()> {
+        let message = format!("{} is a file of the server; edit it there", path.display());
+        futures::future::ready(Err(UserError::new(message))).boxed()
+    }
+
     fn open_editor(&self, text: String) -> BackendFuture<String> {
         self.local.open_editor(text)
     }

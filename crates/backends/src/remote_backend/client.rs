@@ -88,7 +88,26 @@ impl ServerClient {
         self.request(Method::PATCH, path, Some(body)).await
     }
 
+    /// Loads a document.
+    pub(super) async fn text(&self, path: &str) -> Result<String, UserError> {
+        let response = self.send(Method::GET, path, None).await?;
+        match response.status() {
+            status if status.is_success() => response.text().await.map_err(|error| self.unreachable(&error)),
+            status => Err(self.refused(status, &response.json().await.unwrap_or_default())),
+        }
+    }
+
     async fn request(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, UserError> {
+        let response = self.send(method, path, body).await?;
+        let status = response.status();
+        let json: Value = response.json().await.unwrap_or_default();
+        match status.is_success() {
+            true => Ok(json),
+            false => Err(self.refused(status, &json)),
+        }
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Response, UserError> {
         let mut request = self.http.request(method, self.address(path)).timeout(REQUEST_TIMEOUT);
         if !self.token.is_empty() {
             request = request.bearer_auth(&self.token);
@@ -96,13 +115,7 @@ impl ServerClient {
         if let Some(body) = body {
             request = request.json(body);
         }
-        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
-        let status = response.status();
-        let json: Value = response.json().await.unwrap_or_default();
-        match status.is_success() {
-            true => Ok(json),
-            false => Err(self.refused(status, &json)),
-        }
+        request.send().await.map_err(|error| self.unreachable(&error))
     }
 
     /// Opens the event stream of a session after an event id.

@@ -57,10 +57,17 @@ pub(super) async fn send(
             let body = json!({"edit_approval": name});
             client.patch(&path("settings"), &body).await.map(drop)
         }
-        // The server finds the subtask that asks.
-        Command::Subtask { command, .. } => match *command {
+        Command::Subtask {
+            session: subtask,
+            command,
+        } => match *command {
+            // The server finds the subtask that asks.
             Command::Answer { question, answer } => post("answers", answer_body(question, &answer)).await,
-            _ => Err(UserError::new("a subtask of an attached session can only be answered")),
+            Command::Prompt { message, delivery } => {
+                post(&format!("subtasks/{subtask}/prompts"), prompt_body(&message, delivery)).await
+            }
+            Command::Interrupt => post(&format!("subtasks/{subtask}/interrupt"), json!({})).await,
+            _ => Err(UserError::new("a subtask can only be answered, steered and stopped")),
         },
         // The server records reviews, rewinds and queued prompts itself.
         Command::Rewind { .. }

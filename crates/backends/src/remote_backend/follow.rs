@@ -34,7 +34,9 @@ pub(super) async fn follow(
                 while let Some((id, json)) = stream.next().await {
                     cursor = id;
                     delay = RETRY.0;
-                    is_lost = false;
+                    if std::mem::take(&mut is_lost) && events.send(notice("connected again")).await.is_err() {
+                        return;
+                    }
                     for event in follower.translate(&json) {
                         on_event(&event);
                         if events.send(event).await.is_err() {
@@ -249,11 +251,15 @@ impl Follower {
 
     fn apply_settings(&self, settings: &Value) -> Vec<Event> {
         let changed = self.settings.replace(settings);
-        let notice = (!changed.is_empty()).then(|| Event::Notice {
-            level: NoticeLevel::Info,
-            text: format!("changed elsewhere: {}", changed.join(", ")),
-        });
-        notice.into_iter().collect()
+        let text = (!changed.is_empty()).then(|| format!("changed elsewhere: {}", changed.join(", ")));
+        text.iter().map(|text| notice(text)).collect()
+    }
+}
+
+fn notice(text: &str) -> Event {
+    Event::Notice {
+        level: NoticeLevel::Info,
+        text: text.to_owned(),
     }
 }
 

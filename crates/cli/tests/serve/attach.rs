@@ -65,6 +65,7 @@ async fn an_attached_terminal_does_a_whole_task_with_other_clients() {
     // The server is killed and started again: the terminal continues.
     served.restart().await;
     served.post(&prompts, json!({"text": "are you there?"})).await;
+    tmux.wait_for_text("connected again").await.unwrap();
     let screen = tmux.wait_for_text("After the restart.").await.unwrap();
     assert_eq!(screen.matches("are you there?").count(), 1, "{screen}");
     tmux.write("/quit").unwrap();
@@ -72,6 +73,62 @@ async fn an_attached_terminal_does_a_whole_task_with_other_clients() {
     // The session stays on the server.
     let state = served.get(&format!("/sessions/{session}")).await;
     assert_eq!(state["session"]["id"], session.as_str());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attached_terminal_rewinds_exports_and_finds_code() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let script = Script::new()
+        .order(TurnOrder::Sequence)
+        .turn(Turn::text("First answer."))
+        .turn(Turn::text("Second answer."))
+        .turn(Turn::text("Third answer."));
+    let files = [("greeting.rs", "/// Greets politely.\nfn greeting() {}\n")];
+    let served = Served::start(script, &files, "").await;
+    let session = served.session().await;
+    let mut events = served.events(&session, None).await;
+    for text in ["the first prompt", "the second prompt"] {
+        served
+            .post(&format!("/sessions/{session}/prompts"), json!({"text": text}))
+            .await;
+        events.until("turn.finished").await;
+    }
+    let tmux = Tmux::start(&served.base.clone().args(["--attach"]), 100, 30).unwrap();
+    tmux.wait_for_text("Second answer.").await.unwrap();
+    let run = async |line: &str, expected: &str| {
+        tmux.write(line).unwrap();
+        tmux.press(&["Enter"]).unwrap();
+        tmux.wait_for_text(expected).await.unwrap();
+    };
+    for (line, expected) in [("/code greeting", "Greets politely"), ("/memory", "AGENTS.md")] {
+        run(line, expected).await;
+        tmux.press(&["Escape"]).unwrap();
+        tmux.wait_for_text("Describe a task").await.unwrap();
+    }
+    // The file is written where the terminal is.
+    run("/export out.md", "exported this session to out.md").await;
+    assert!(served.project.read("out.md").unwrap().contains("First answer."));
+
+    // The session continues after the rewind: it is not replaced by a new one.
+    run("/rewind", "the first prompt").await;
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("Conversation only").await.unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    events.until("session.rewound").await;
+    tmux.wait_for_text("Rewound to before").await.unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    events.until("turn.finished").await;
+    tmux.wait_for_text("Third answer.").await.unwrap();
+    let items = served.get(&format!("/sessions/{session}")).await["items"].clone();
+    let prompts = super::kinds(&items).iter().filter(|kind| **kind == "prompt").count();
+    assert_eq!(prompts, 2, "{items}");
+    // The context of the last request is known.
+    tmux.write("/status").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    let screen = tmux.wait_for_text("permission").await.unwrap();
+    assert!(!screen.contains(" 0 of "), "{screen}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
