@@ -23,7 +23,7 @@ class App {
     }
     addEventListener("hashchange", () => this.route());
     addEventListener("keydown", (event) => {
-      if (event.altKey && event.key === "n") this.create();
+      if (event.altKey && event.key === "n") this.create(this.active()?.conversation.root);
     });
     this.route();
   }
@@ -68,12 +68,15 @@ class App {
     return [...this.panes.values()].at(-1);
   }
 
-  async create() {
+  /** Starts a session in a project; by default, in that of the server. */
+  async create(root) {
     try {
-      const session = await post("/sessions");
-      await this.sidebar.refresh();
+      const session = await post("/sessions", root ? { root } : {});
       this.openPane(session.id);
-      this.panes.get(session.id)?.focus();
+      await this.sidebar.refresh();
+      const pane = this.panes.get(session.id);
+      pane?.focus();
+      return pane;
     } catch (error) { report(error); }
   }
 

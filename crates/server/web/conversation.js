@@ -25,6 +25,7 @@ export class Conversation {
     this.open = new Map();
     this.questions = new Map();
     this.todos = [];
+    this.subtasks = new Map();
     fill(this.list);
     fill(this.tail);
   }
@@ -67,7 +68,7 @@ export class Conversation {
       case "retrying": return this.notice("warning", `${event.error}; attempt ${event.attempt} follows`);
       case "session.rewound": return this.rewind(event.head);
       case "subtask": return this.subtask(event);
-      case "subtask.finished": return this.calls.get(event.call)?.progress(`subtask ${event.ending.reason}`);
+      case "subtask.finished": return this.subtaskFinished(event);
       case "turn.finished": return this.turnFinished(event);
       default:
     }
@@ -196,14 +197,38 @@ export class Conversation {
   subtask(event) {
     const inner = event.event;
     const card = this.calls.get(event.call);
+    const note = (line) => {
+      const subtask = this.subtasks.get(event.session) ?? { title: card?.title.textContent || "Subtask", lines: [], isWorking: true };
+      subtask.lines = [...subtask.lines.slice(-199), line];
+      this.subtasks.set(event.session, subtask);
+      this.actions.subtasks();
+    };
     switch (inner.type) {
       case "question": return this.ask(inner, true);
       case "question.answered": return this.answered(inner.id);
-      case "item.started": return inner.kind === "result" ? card?.progress(`▸ ${inner.title}`) : undefined;
-      case "notice": return card?.progress(inner.text);
+      case "item.started":
+        if (inner.kind !== "result") return;
+        card?.progress(`▸ ${inner.title}`);
+        return note(`▸ ${inner.title}`);
+      case "item.finished": {
+        const text = inner.item.kind === "reply" ? textOf(inner.item) : inner.item.kind === "prompt" ? `> ${textOf(inner.item)}` : "";
+        return text ? note(text) : undefined;
+      }
+      case "notice":
+        card?.progress(inner.text);
+        return note(inner.text);
       case "subtask": return this.subtask({ ...inner, call: event.call });
       default:
     }
+  }
+
+  subtaskFinished(event) {
+    this.calls.get(event.call)?.progress(`subtask ${event.ending.reason}`);
+    const subtask = this.subtasks.get(event.session);
+    if (!subtask) return;
+    subtask.isWorking = false;
+    subtask.lines.push(event.ending.reason);
+    this.actions.subtasks();
   }
 
   turnFinished(event) {
@@ -346,6 +371,7 @@ class ToolCard {
     if (this.isFinished) return;
     this.input = input;
     this.renderInput(input);
+    if (this.node.dataset.state === "writing") this.setState("");
   }
 
   addOutput(text) {
@@ -394,7 +420,7 @@ class ToolCard {
       fill(this.body, this.command());
       return;
     }
-    fill(this.body, inputView(input));
+    fill(this.body, inputView(input, Boolean(this.input)));
     if (!isChange) return;
     this.node.open = true;
     // The newest lines of a growing change stay visible.
@@ -407,6 +433,7 @@ class ToolCard {
     this.setTitle(item.title);
     this.setState(item.ok ? "ok" : "failed");
     const exit = item.exit !== undefined && item.exit !== 0 ? ` exit ${item.exit}` : "";
+    if (exit) this.node.dataset.state = "failed";
     const seconds = item.duration_ms >= 1000 ? ` ${(item.duration_ms / 1000).toFixed(1)} s` : "";
     this.state.textContent = [item.ok ? "" : "failed", exit, seconds].join("").trim();
     const output = textOf(item);
@@ -426,13 +453,16 @@ class ToolCard {
     fill(node, changesList(item.changes));
     const files = await get(`/sessions/${this.conversation.session}/items/${item.id}/diff`).catch(() => []);
     let [added, removed] = [0, 0];
-    const parts = files.map((file) => {
-      if (file.before === null && file.after === null) return el("p", { class: "muted" }, `${file.path}: no text`);
+    // A folder has no text.
+    const isText = (file) => file.before !== null || file.after !== null;
+    const shown = files.some(isText) ? files.filter(isText) : files;
+    const parts = shown.map((file) => {
+      if (!isText(file)) return el("p", { class: "muted" }, `${file.path}: no text`);
       const count = diffCount(file.before, file.after);
       added += count.added;
       removed += count.removed;
-      const caption = files.length > 1 || file.path !== this.title.textContent ? el("figcaption", {}, file.path) : null;
-      return el("figure", {}, caption, diffView(file.before ?? "", file.after ?? ""));
+      const caption = shown.length > 1 || file.path !== this.title.textContent ? el("figcaption", {}, file.path) : null;
+      return el("figure", {}, caption, diffView(file.before ?? "", file.after ?? "", 1, file.path));
     });
     if (parts.length > 0) fill(node, parts);
     this.state.append(el("span", { class: "added" }, ` +${added}`), el("span", { class: "removed" }, ` −${removed}`));

@@ -1,9 +1,13 @@
 // Differences of texts, by lines.
 
+import { highlight } from "./api.js";
 import { el } from "./dom.js";
+import { highlightedNodes } from "./markdown.js";
 
 const CONTEXT = 3;
 const MAX_CELLS = 4_000_000;
+/** Longer texts are highlighted in parts. */
+const MAX_HIGHLIGHTED = 60_000;
 
 /** The difference of two texts as a list of `[kind, line]`: " ", "-" or "+". */
 export function diffLines(before, after) {
@@ -50,8 +54,8 @@ function longestCommon(x, y) {
   return result;
 }
 
-/** A diff with a few lines of context. */
-export function diffView(before, after, firstLine = 1) {
+/** A diff with a few lines of context, numbered from `firstLine` (null: without numbers). A path highlights it. */
+export function diffView(before, after, firstLine = 1, path = null) {
   const lines = diffLines(before ?? "", after ?? "");
   const shown = new Array(lines.length).fill(false);
   lines.forEach(([kind], index) => {
@@ -59,10 +63,13 @@ export function diffView(before, after, firstLine = 1) {
     for (let near = Math.max(0, index - CONTEXT); near <= Math.min(lines.length - 1, index + CONTEXT); near += 1) shown[near] = true;
   });
   const node = el("div", { class: "diff", role: "figure", "aria-label": "changes", tabindex: "0" });
-  let [oldLine, newLine, isGap] = [firstLine, firstLine, false];
+  let [oldLine, newLine, isGap] = [0, 0, false];
+  const sides = { old: [], new: [] };
   lines.forEach(([kind, line], index) => {
     if (shown[index]) {
-      node.append(diffLine(kind, line, kind === "-" ? oldLine : newLine));
+      const row = diffLine(kind, line, firstLine === null ? null : firstLine + (kind === "-" ? oldLine : newLine));
+      node.append(row);
+      sides[kind === "-" ? "old" : "new"].push([kind === "-" ? oldLine : newLine, row.lastChild]);
       isGap = false;
     } else if (!isGap) {
       node.append(el("div", { class: "diff-gap" }, "⋯"));
@@ -72,7 +79,41 @@ export function diffView(before, after, firstLine = 1) {
     if (kind !== "-") newLine += 1;
   });
   if (lines.every(([kind]) => kind === " ")) node.append(el("div", { class: "diff-gap" }, "no visible change"));
+  if (path) {
+    highlightLines(before ?? "", path, sides.old);
+    highlightLines(after ?? "", path, sides.new);
+  }
   return node;
+}
+
+/** Highlights elements that show lines of a text: pairs of a line number from 0 and an element. */
+async function highlightLines(text, path, rows) {
+  if (rows.length === 0) return;
+  // Of a large file, only the lines that are shown.
+  const isLarge = text.length > MAX_HIGHLIGHTED;
+  const all = text.split("\n");
+  const shown = isLarge ? rows.map(([line]) => all[line] ?? "") : all;
+  const source = shown.join("\n");
+  if (source.length > MAX_HIGHLIGHTED) return;
+  const spans = await highlight(path, source);
+  if (!spans) return;
+  const starts = [];
+  let at = 0;
+  for (const line of shown) {
+    starts.push(at);
+    at += line.length + 1;
+  }
+  let next = 0;
+  rows.forEach(([number], index) => {
+    const line = isLarge ? index : number;
+    const [start, end] = [starts[line], starts[line] + (shown[line] ?? "").length];
+    while (next < spans.length && spans[next][1] <= start) next += 1;
+    const inside = [];
+    for (let span = next; span < spans.length && spans[span][0] < end; span += 1) {
+      inside.push([Math.max(spans[span][0], start) - start, Math.min(spans[span][1], end) - start, spans[span][2]]);
+    }
+    if (inside.length > 0) rows[index][1].replaceChildren(...highlightedNodes(shown[line], inside));
+  });
 }
 
 export function diffLine(kind, line, number) {

@@ -46,13 +46,19 @@ let toastTimer;
 export function toast(text, kind = "info") {
   let box = document.getElementById("toast");
   if (!box) {
-    box = el("div", { id: "toast", role: "status" });
+    box = el("div", { id: "toast", role: "status", popover: "manual" });
     document.body.append(box);
   }
   box.className = kind;
   box.textContent = text;
+  // Shown anew, so that it is above a dialog.
+  box.hidePopover?.();
+  if (text) box.showPopover?.();
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => { box.textContent = ""; box.className = ""; }, 6000);
+  toastTimer = setTimeout(() => {
+    box.textContent = "";
+    box.hidePopover?.();
+  }, 6000);
 }
 
 /** Reports a failed request. */

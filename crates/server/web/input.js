@@ -15,8 +15,13 @@ const before = (input) => text(input, ["old_text", "old_string", "search"]);
 const after = (input) => text(input, ["new_text", "new_string", "content", "replace"]);
 const patch = (input) => text(input, ["patch", "diff"]);
 
-export function inputView(input) {
-  if (before(input) !== undefined || after(input) !== undefined) return diffView(before(input) ?? "", after(input) ?? "");
+/** The input of a call; highlighted if it is complete. */
+export function inputView(input, isComplete = true) {
+  if (before(input) !== undefined || after(input) !== undefined) {
+    // The place of an edit is not known before it is made.
+    const isWhole = before(input) === undefined && typeof input.content === "string";
+    return diffView(before(input) ?? "", after(input) ?? "", isWhole ? 1 : null, isComplete ? inputPath(input) : null);
+  }
   if (patch(input) !== undefined) {
     return el("div", { class: "diff", tabindex: "0" },
       patch(input).split("\n").map((line) => diffLine("+-".includes(line[0]) && line ? line[0] : " ", line.slice(1))));

@@ -4,7 +4,9 @@ import { follow, get, post, request } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation, textOf } from "./conversation.js";
 import { button, dollars, el, fill, report, toast, tokens } from "./dom.js";
-import { chartsView, helpView, jobsView, restore, reviewView, rewindView, settingsView, showLink } from "./views.js";
+import {
+  chartsView, codeView, helpView, jobsView, reportView, restore, reviewView, rewindView, rulesView, settingsView, showLink, subtasksView,
+} from "./views.js";
 
 /** Commands of the page, with the names and aliases of the terminal. */
 export const COMMANDS = [
@@ -15,7 +17,9 @@ export const COMMANDS = [
   ["continue", "continue the interrupted turn"], ["model", "choose a model", "models"], ["mode", "choose a mode", "modes", "agent"],
   ["effort", "set the reasoning effort", "reasoning", "thinking"], ["permission", "set the permission level"],
   ["context", "what fills the window", "usage", "stats"], ["cost", "what each turn cost"], ["todo", "show the todo list", "todos"],
-  ["jobs", "show background jobs", "ps", "bashes"], ["settings", "settings and their sources", "config", "status"],
+  ["jobs", "show background jobs", "ps", "bashes"],
+  ["agents", "show subtasks: watch, steer, stop", "subagents", "tasks"], ["memory", "show rules files", "rules"],
+  ["code", "find code by meaning, with its text", "codebase"], ["settings", "settings and their sources", "config", "status"],
   ["panels", "open or close panels", "panel"], ["servers", "show MCP and language servers", "mcp", "lsp"],
   ["permissions", "show and revoke permission rules", "allow", "approvals"], ["theme", "automatic, light or dark", "themes"],
   ["copy", "copy the last reply"], ["rename", "change the title", "title"], ["export", "download the session"],
@@ -29,7 +33,7 @@ const KEYS = [
 
 export class SessionPane {
   constructor(id, app) {
-    Object.assign(this, { id, app, settings: null, state: "stored", title: null, isAtEnd: true, queued: [] });
+    Object.assign(this, { id, app, settings: null, state: "stored", title: null, isAtEnd: true, queued: [], usages: new Map() });
     this.heading = el(app.me.read_only ? "h1" : "h2", { class: "title" }, "…");
     this.status = el("span", { class: "status", role: "status" });
     this.meta = el("div", { class: "meta" });
@@ -41,7 +45,8 @@ export class SessionPane {
       grown: () => this.scroll(),
       asked: (question) => this.app.notify(this, question.question ?? "Permission required"),
       todos: (list) => this.showTodos(list),
-      rewind: (item, text) => rewindView(this.id, [{ item }], () => this.composer?.setText(text)),
+      rewind: (item) => rewindView(this.id, [{ item }], (...args) => this.rewound(...args)),
+      subtasks: () => this.showSubtasks?.(),
       fork: (item) => this.fork(item.id),
     });
     this.scroller = el("div", { class: "scroller", tabindex: "0", onscroll: () => {
@@ -186,13 +191,27 @@ export class SessionPane {
         break;
       case "usage":
         this.cost = event.totals.cost_usd;
-        this.usage = event.usage;
+        this.usages.set(event.request, event.usage);
+        this.updateUsage();
+        break;
+      case "item.finished":
+        if (event.item.kind === "reply") this.lastRequest = event.item.request;
+        this.updateUsage();
+        this.conversation.handle(event);
         break;
       default:
         this.conversation.handle(event);
     }
     this.showHeader();
     this.scroll();
+  }
+
+  /** The size of the context is that of the last reply's request: others, such as that for the title, do not count. */
+  updateUsage() {
+    const usage = this.usages.get(this.lastRequest);
+    if (!usage) return;
+    this.usage = usage;
+    this.usages.clear();
   }
 
   setState(state) {
@@ -259,7 +278,8 @@ export class SessionPane {
   async act(name, body) {
     try {
       const result = await post(`/sessions/${this.id}/${name}`, body);
-      if (result.message) toast(result.message);
+      if (result.message?.includes("\n")) reportView("Report", result.message);
+      else if (result.message) toast(result.message);
       return true;
     } catch (error) {
       report(error);
@@ -281,7 +301,7 @@ export class SessionPane {
       else await request("PATCH", `/sessions/${this.id}/settings`, { [key]: argument }).then(() => toast(`${key}: ${argument}`), report);
     };
     switch (name) {
-      case "new": this.app.create(); break;
+      case "new": this.app.create(this.conversation.root); break;
       case "changes": this.review(); break;
       case "undo": case "redo": return restore(this.id, name);
       case "rewind": this.rewind(); break;
@@ -291,6 +311,12 @@ export class SessionPane {
       case "model": case "mode": case "effort": case "permission": await setting(name); break;
       case "context": case "cost": this.charts(); break;
       case "jobs": jobsView(this.id); break;
+      case "agents": this.showSubtasks = subtasksView(this.id, this.conversation.subtasks); break;
+      case "memory": await rulesView(this.id); break;
+      case "code":
+        if (!argument) return toast("Usage: /code WORDS", "error");
+        codeView(this.id, argument);
+        break;
       case "settings": case "panels": case "servers": case "permissions": this.showSettings(name); break;
       case "sessions": this.app.sidebar.focusSearch(argument); break;
       case "todo": this.openTodos(); break;
@@ -320,7 +346,13 @@ export class SessionPane {
   }
 
   rewind() {
-    rewindView(this.id, this.conversation.prompts(), (text) => this.composer.setText(text));
+    rewindView(this.id, this.conversation.prompts(), (...args) => this.rewound(...args));
+  }
+
+  /** The prompt returns to the composer: of a new session, if there is no item before it. */
+  async rewound(text, wasFirst) {
+    const pane = wasFirst ? await this.app.create(this.conversation.root) : this;
+    pane?.composer.setText(text);
   }
 
   async showSettings(section) {

@@ -42,10 +42,13 @@ export class Sidebar {
     fill(this.list, this.rows.map((row) => {
       const now = this.states.get(row.id);
       const state = now?.state ?? (["working", "waiting", "idle"].includes(row.state) ? "stored" : row.state);
-      return el("li", {}, el("button", { type: "button", class: open.has(row.id) ? "session current" : "session", dataset: { state, session: row.id },
+      const title = now?.title ?? row.title ?? (row.items === 0 ? "New session" : "Untitled");
+      const beside = open.size > 0 && !open.has(row.id)
+        ? button("+", () => this.app.openPane(row.id, true), { class: "plain beside", title: "Show beside the others", "aria-label": `Show ${title} beside the others` }) : null;
+      return el("li", { class: "session-row" }, el("button", { type: "button", class: open.has(row.id) ? "session current" : "session", dataset: { state, session: row.id },
         onclick: (event) => this.app.openPane(row.id, event.ctrlKey || event.metaKey || event.shiftKey), title: `${row.root}\n${row.model}` },
-        el("span", { class: "session-title" }, now?.title ?? row.title ?? "Untitled"),
-        el("small", {}, [badge(state), row.root.split("/").pop(), ago(row.updated_ms)].filter(Boolean).join(" · "))));
+        el("span", { class: "session-title" }, title),
+        el("small", {}, [badge(state), row.root.split("/").pop(), ago(row.updated_ms)].filter(Boolean).join(" · "))), beside);
     }));
     const waiting = [...this.states.values()].filter((row) => row.state === "waiting").length;
     navigator.setAppBadge?.(waiting)?.catch(() => {});

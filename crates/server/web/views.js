@@ -3,6 +3,7 @@
 import { get, post, request } from "./api.js";
 import { cacheChart, contextChart, costChart } from "./charts.js";
 import { diffView } from "./diff.js";
+import { codeBlock } from "./markdown.js";
 import { ago, button, dialog, dollars, el, fill, report, svg, toast, tokens } from "./dom.js";
 
 /** The unreviewed changes: hunks are accepted or rejected one by one, by file or all at once. Returns what reloads them. */
@@ -31,20 +32,21 @@ export async function reviewView(session) {
         file.no_diff_reason ? el("p", { class: "muted" }, file.no_diff_reason) : null,
         file.hunks.map((hunk) => el("div", { class: "hunk" },
           hunk.has_user_edits ? el("p", { class: "muted" }, "includes your edits") : null,
-          diffView(hunk.before, hunk.after, hunk.line), pair([hunk.id], ""))))),
+          diffView(hunk.before, hunk.after, hunk.line, file.path), pair([hunk.id], ""))),
+        files.length > 1 && file.hunks.length > 1 ? pair(file.hunks.map((hunk) => hunk.id), " this file") : null)),
       el("div", { class: "buttons" }, button("Undo last turn", () => restore(session, "undo")), button("Redo", () => restore(session, "redo"))));
   };
   await load().catch((error) => { report(error); box.close(); });
   return () => { if (box.open && !isDeciding) load().catch(() => {}); };
 }
 
-/** Undoes, redoes or rewinds; asks about files that were changed outside the session. */
+/** Undoes, redoes or rewinds; asks about files that were changed outside the session. Returns the report; false if nothing was done. */
 export async function restore(session, operation, body = {}) {
   try {
     const result = await post(`/sessions/${session}/${operation}`, body);
     if (result.conflicts.length === 0) {
       toast(result.message);
-      return true;
+      return result;
     }
     return await new Promise((resolve) => {
       const again = async (conflicts) => {
@@ -61,14 +63,15 @@ export async function restore(session, operation, body = {}) {
   }
 }
 
-/** Rewinds to before a prompt; `done` receives its text. */
+/** Rewinds to before a prompt; `done` receives its text, and whether it was the first one, so that a new session follows. */
 export function rewindView(session, prompts, done) {
   const box = dialog("Rewind to before a prompt", prompts.length === 0 ? el("p", { class: "muted" }, "There is no prompt yet.") : el("div", {},
     [...prompts].reverse().map(({ item }) => {
       const text = item.parts.filter((part) => part.type === "text" && !part.origin).map((part) => part.text).join("\n");
       const go = async (parts) => {
         box.close();
-        if ((await restore(session, "rewind", { prompt: item.id, parts })) && parts !== "files") done(text);
+        const report = await restore(session, "rewind", { prompt: item.id, parts });
+        if (report && parts !== "files") done(text, !report.head);
       };
       return el("section", { class: "file" }, el("p", { class: "clamp" }, text), el("div", { class: "buttons" },
         button("Conversation and files", () => go("both"), { class: "primary" }), button("Conversation", () => go("conversation")), button("Files", () => go("files"))));
@@ -104,6 +107,64 @@ export async function jobsView(session) {
   await load().catch(report);
   const timer = setInterval(() => load().catch(() => {}), 2000);
   box.addEventListener("close", () => clearInterval(timer));
+}
+
+/** Subtasks with their progress: they can be steered and stopped. Returns what shows them anew. */
+export function subtasksView(session, subtasks) {
+  const body = el("div", {});
+  const box = dialog("Subtasks", body);
+  const show = () => {
+    // An input with text stays.
+    if (!box.open || [...body.querySelectorAll("input")].some((input) => input.value)) return;
+    fill(body, subtasks.size === 0 ? el("p", { class: "muted" }, "No subtasks since this page was opened.") : [...subtasks].map(([id, subtask]) => {
+      const act = (name, data) => post(`/sessions/${session}/subtasks/${id}/${name}`, data).then(() => toast("Sent"), report);
+      const message = el("input", { placeholder: "Message to this subtask", "aria-label": `Message to ${subtask.title}` });
+      return el("section", { class: "file" }, el("h3", {}, subtask.title, el("small", {}, subtask.isWorking ? " working" : " done")),
+        el("pre", { class: "output", tabindex: "0" }, subtask.lines.join("\n")),
+        subtask.isWorking ? el("form", { class: "buttons", onsubmit: (event) => {
+          event.preventDefault();
+          if (message.value.trim()) act("prompts", { text: message.value.trim() });
+          message.value = "";
+        } }, message, el("button", { type: "submit" }, "Steer"), button("Stop", () => act("interrupt"), { class: "danger" })) : null);
+    }));
+  };
+  show();
+  return show;
+}
+
+/** Code of the project that is about these words. */
+export async function codeView(session, words) {
+  const body = el("div", {}, "Searching…");
+  const box = dialog(`Code: ${words}`, body);
+  try {
+    const found = await get(`/sessions/${session}/code?q=${encodeURIComponent(words)}`);
+    fill(body, found.length === 0 ? el("p", { class: "muted" }, "Nothing found.") : found.map((match) => el("section", { class: "file" },
+      el("h3", {}, `${match.path}:${match.lines}`, el("small", {}, ` ${[match.symbol, match.reasons].filter(Boolean).join(" · ")}`)),
+      codeBlock(match.text, match.path, true))));
+  } catch (error) {
+    box.close();
+    report(error);
+  }
+}
+
+/** The rules files, with the text of those in the project. */
+export async function rulesView(session) {
+  const files = await get(`/sessions/${session}/rules`).catch(report);
+  if (!files) return;
+  dialog("Rules files", files.map((file) => {
+    const text = el("div", {});
+    const details = el("details", { ontoggle: () => {
+      if (!details.open || text.firstChild) return;
+      get(`/sessions/${session}/file?path=${encodeURIComponent(file.path)}`).then(
+        (loaded) => fill(text, el("pre", { class: "output", tabindex: "0" }, loaded.text)), (error) => fill(text, el("p", { class: "muted" }, error.message)));
+    } }, el("summary", {}, file.name, el("small", {}, ` ${file.description}`)), text);
+    return details;
+  }));
+}
+
+/** The report of a command. */
+export function reportView(title, text) {
+  dialog(title, el("pre", { class: "output", tabindex: "0" }, text));
 }
 
 /** The model, the mode, permissions, panels, servers and the configuration. */

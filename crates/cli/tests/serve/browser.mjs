@@ -110,7 +110,7 @@ const scenarios = {
     await second.click("[data-answer=once]");
     await page.waitForSelector(".question", { state: "detached" });
     step("answered elsewhere");
-    await page.waitForSelector(".card[data-tool=edit_file][data-state=ok] .diff-line.added");
+    await page.waitForSelector(".card[data-tool=edit_file][data-state=ok] .diff-line.added .t-string");
     step("diff");
     // The second turn streams slowly: it is steered, and the page is reloaded meanwhile.
     await page.waitForSelector(".pane[data-state=idle]");
@@ -135,13 +135,14 @@ const scenarios = {
     await page.waitForSelector(".markdown .t-keyword");
     await check(page, "5-done");
     await page.click("[data-view=changes]");
-    await page.waitForSelector(".hunk .diff-line.removed");
+    await page.waitForSelector(".hunk .diff-line.removed .t-string");
     await check(page, "6-review");
     await second.click("[data-view=changes]");
     await second.waitForSelector(".hunk");
     await page.click(".hunk [data-review=reject]");
     for (const tab of [page, second]) await tab.waitForFunction(() => document.querySelector("dialog")?.textContent.includes("Nothing to review"));
     step("rejected");
+    report.aboveDialog = await page.evaluate(() => document.getElementById("toast").matches(":popover-open"));
     await page.keyboard.press("Escape");
     await second.keyboard.press("Escape");
     await page.click("[data-view=charts]");
@@ -168,10 +169,25 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelector(".completions li")?.textContent.includes("greeting.rs"));
     await check(page, "9-completion");
     await page.keyboard.press("Escape");
+    for (const [line, text] of [["/code greeting", "greet()"], ["/memory", "AGENTS.md"], ["/agents", "No subtasks"]]) {
+      await prompt(page, line);
+      await page.waitForFunction((text) => document.querySelector("dialog")?.textContent.includes(text), text);
+      await check(page, `9-${line.slice(1).split(" ")[0]}`);
+      await page.keyboard.press("Escape");
+    }
     await page.fill(".composer textarea", "");
     await page.emulateMedia({ colorScheme: "dark" });
     await check(page, "10-dark");
     await check(second, "11-phone");
+    // Before the first prompt there is nothing to rewind to: its text moves to a new session, which is shown beside the first one.
+    await page.click("[data-view=rewind]");
+    await page.locator("dialog .file").last().getByRole("button", { name: "Conversation", exact: true }).click();
+    await page.waitForFunction((session) => !location.hash.includes(session) && document.querySelector(".composer textarea")?.value === "change the greeting", session);
+    await page.waitForSelector(".session.current");
+    await page.click(".beside");
+    await page.waitForFunction(() => document.querySelectorAll(".pane").length === 2);
+    await check(page, "12-beside");
+    step("rewound to the start");
   },
 
   /** Script in every displayed string. */
@@ -228,7 +244,7 @@ const scenarios = {
     const page = await context.newPage();
     await page.goto(process.env.HEW_LINK);
     await page.waitForSelector(".reply");
-    await check(page, "12-shared");
+    await check(page, "13-shared");
     report.width = await page.evaluate(() => document.querySelector(".pane").clientWidth);
     report.controls = await page.evaluate(() => document.querySelectorAll(".composer, .sidebar, .entry-menu, .menu-button").length);
   },

@@ -94,6 +94,7 @@ async fn a_whole_task_is_done_in_the_browser() {
         "the question repeats the diff of its card: {report}"
     );
     assert_eq!(report["asked"], "Change greeting.rs?", "{report}");
+    assert_eq!(report["aboveDialog"], true, "{report}");
     assert_eq!(
         served.project.read("greeting.rs").unwrap(),
         files[0].1,

@@ -151,6 +151,18 @@ mod tests {
     }
 
     #[test]
+    fn all_scripts_load_at_once() {
+        let page = ASSETS.iter().find(|asset| asset.path == "/").unwrap();
+        let page = std::str::from_utf8(page.content).unwrap();
+        let scripts = ASSETS
+            .iter()
+            .filter(|asset| asset.path.ends_with(".js") && asset.path != "/pair.js");
+        for script in scripts {
+            assert!(page.contains(&format!("=\"{}\"", script.path)), "{}", script.path);
+        }
+    }
+
+    #[test]
     fn scripts_do_not_parse_strings_as_html() {
         for asset in ASSETS
             .iter()
