@@ -9,7 +9,7 @@ use session::Command;
 
 /// Commands that the session or the server executes. The others of the terminal show a view; the API has a path for its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PromptCommand {
+enum ServerCommand {
     /// It is replaced by a prompt.
     Expanded,
     Compact,
@@ -21,19 +21,19 @@ enum PromptCommand {
     Setting(&'static str),
 }
 
-fn command(name: &str) -> Option<PromptCommand> {
+fn command(name: &str) -> Option<ServerCommand> {
     Some(match name {
-        "init" | "review" => PromptCommand::Expanded,
-        "compact" => PromptCommand::Compact,
-        "continue" => PromptCommand::Continue,
-        "doctor" => PromptCommand::Doctor,
-        "fork" => PromptCommand::Fork,
-        "rename" => PromptCommand::Rename,
-        "undo" => PromptCommand::Restore("undo"),
-        "redo" => PromptCommand::Restore("redo"),
-        "model" => PromptCommand::Setting("model"),
-        "mode" => PromptCommand::Setting("mode"),
-        "effort" => PromptCommand::Setting("effort"),
+        "init" | "review" => ServerCommand::Expanded,
+        "compact" => ServerCommand::Compact,
+        "continue" => ServerCommand::Continue,
+        "doctor" => ServerCommand::Doctor,
+        "fork" => ServerCommand::Fork,
+        "rename" => ServerCommand::Rename,
+        "undo" => ServerCommand::Restore("undo"),
+        "redo" => ServerCommand::Restore("redo"),
+        "model" => ServerCommand::Setting("model"),
+        "mode" => ServerCommand::Setting("mode"),
+        "effort" => ServerCommand::Setting("effort"),
         _ => return None,
     })
 }
@@ -63,30 +63,30 @@ pub(super) async fn run(state: &HttpState, hub: &SessionHub, text: &str) -> Resu
         error.hint = Some("`GET /api/v1/openapi.json` lists the paths with its data".into());
         return Err(error);
     };
-    if arguments.is_empty() && matches!(command, PromptCommand::Rename | PromptCommand::Setting(_)) {
+    if arguments.is_empty() && matches!(command, ServerCommand::Rename | ServerCommand::Setting(_)) {
         return Err(WebError::invalid(format!("usage: /{} {}", row.name, row.arguments)));
     }
     let message = match command {
-        PromptCommand::Expanded => return Ok(None),
-        PromptCommand::Compact => {
+        ServerCommand::Expanded => return Ok(None),
+        ServerCommand::Compact => {
             let instructions = (!arguments.is_empty()).then(|| arguments.to_owned());
             hub.send(Command::Compact { instructions }).await?;
             String::new()
         }
-        PromptCommand::Continue => {
+        ServerCommand::Continue => {
             hub.send(Command::Continue).await?;
             String::new()
         }
-        PromptCommand::Doctor => return Ok(Some(hub.services.doctor().await?)),
-        PromptCommand::Fork => {
+        ServerCommand::Doctor => return Ok(Some(hub.services.doctor().await?)),
+        ServerCommand::Fork => {
             let copy = state.registry.backend.fork(hub.id, None).await?;
             format!("copied to the session {copy}")
         }
-        PromptCommand::Rename => {
+        ServerCommand::Rename => {
             session_routes::set_title(state, hub.id, arguments).await?;
             format!("renamed to “{arguments}”")
         }
-        PromptCommand::Restore(name) => {
+        ServerCommand::Restore(name) => {
             let operation = if name == "undo" {
                 RestoreOperation::Undo
             } else {
@@ -99,7 +99,7 @@ pub(super) async fn run(state: &HttpState, hub: &SessionHub, text: &str) -> Resu
                 conflicts => format!("{}: {}", report.message, conflicts.join("; ")),
             }
         }
-        PromptCommand::Setting(name) => {
+        ServerCommand::Setting(name) => {
             let value = Some(arguments.to_owned());
             let change = match name {
                 "model" => SettingsChange {
