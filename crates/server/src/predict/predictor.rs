@@ -19,9 +19,8 @@ use super::backend::{NamedDefinition, PredictionAnswer, PredictionBackend, Predi
 use super::documents::{DocumentChange, EditorDocument, EditorDocuments, path_of};
 use super::protocol::{Dialect, PredictRequest};
 
-/// The bytes around the cursor in which syntactic units are looked for. A unit counts if it fits into the editable part of an
-/// excerpt, so it is not far from the cursor; parsing more takes most of the time of a request.
-const SYNTAX_WINDOW: usize = 4_000;
+/// The maximum bytes above and below the cursor in which syntactic units are looked for.
+const SYNTAX_WINDOW: usize = 6_000;
 /// Larger documents are not searched for related definitions.
 const MAX_RELATED_FILE: usize = 200_000;
 /// The maximum number of lines of a related definition.
@@ -267,16 +266,9 @@ impl Predictor {
 
     /// The syntactic units near the cursor, in lines of the buffer. Only a part of the text is parsed.
     fn blocks(&self, document: &EditorDocument, buffer: &EditorBuffer, cursor: usize) -> Vec<Range<usize>> {
-        let line = buffer.line_of(cursor);
-        let mut first = line;
-        while first > 0 && cursor - buffer.line_span(first - 1..first).start < SYNTAX_WINDOW / 2 {
-            first -= 1;
-        }
-        let mut last = line;
-        while last + 1 < buffer.line_count() && buffer.line_span(last..last + 1).end - cursor < SYNTAX_WINDOW / 2 {
-            last += 1;
-        }
-        let units = self.backend.definitions(&document.path, buffer.lines(first..last + 1));
+        let lines = parsed_lines(buffer, cursor);
+        let first = lines.start;
+        let units = self.backend.definitions(&document.path, buffer.lines(lines));
         let shifted = units
             .into_iter()
             .map(|unit| unit.lines.start + first..unit.lines.end + first);
@@ -394,6 +386,35 @@ impl Predictor {
     }
 }
 
+/// The lines around the cursor that are parsed. A unit counts only if it fits into the editable part of an excerpt, so beyond that
+/// distance they end where a unit at the left margin begins: parsing takes most of the time of a request, and more if a unit is cut.
+fn parsed_lines(buffer: &EditorBuffer, cursor: usize) -> Range<usize> {
+    let near = ExcerptLimits::default().editable;
+    let is_outer = |line: usize| {
+        let text = buffer.lines(line..line + 1);
+        text.starts_with(|letter: char| !letter.is_whitespace() && !"})]".contains(letter))
+            && buffer.lines(line - 1..line).trim().is_empty()
+    };
+    let line = buffer.line_of(cursor);
+    let mut first = line;
+    while first > 0 {
+        let distance = cursor - buffer.line_span(first..first + 1).start;
+        if distance >= SYNTAX_WINDOW || (distance >= near && is_outer(first)) {
+            break;
+        }
+        first -= 1;
+    }
+    let mut end = line + 1;
+    while end < buffer.line_count() {
+        let distance = buffer.line_span(end..end + 1).start - cursor;
+        if distance >= SYNTAX_WINDOW || (distance >= near && is_outer(end)) {
+            break;
+        }
+        end += 1;
+    }
+    first..end
+}
+
 /// The replacement of a prediction that an editor shows. An inline completion must be on the cursor's line and leave
 /// the text before the cursor unchanged; an inline edit may be anywhere.
 fn show(
@@ -439,4 +460,27 @@ fn show(
 fn lock(gate: &Mutex<RequestGate>) -> MutexGuard<'_, RequestGate> {
     // A panic cannot leave the gate inconsistent.
     gate.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parsed_lines_are_few_and_contain_whole_units() {
+        let unit = |number: usize| format!("fn unit_{number:04}() {{\n    let value = {number};\n}}\n\n");
+        let buffer = EditorBuffer::new((0..1000).map(unit).collect());
+        let cursor = buffer.line_span(2001..2002).start + 8;
+        let parsed = buffer.lines(parsed_lines(&buffer, cursor));
+        assert!(parsed.starts_with("fn unit_") && parsed.ends_with("}\n\n"), "{parsed}");
+        assert!((2_100..3_000).contains(&parsed.len()), "{}", parsed.len());
+        for cursor in [0, buffer.text().len()] {
+            let parsed = buffer.lines(parsed_lines(&buffer, cursor));
+            assert!(!parsed.is_empty() && parsed.len() < 1_500, "{}", parsed.len());
+        }
+        // Without units at the left margin, the size is limited.
+        let indented = EditorBuffer::new("    x = 1\n".repeat(5_000));
+        let parsed = parsed_lines(&indented, indented.text().len() / 2);
+        assert!(indented.lines(parsed).len() < 2 * SYNTAX_WINDOW + 20);
+    }
 }
