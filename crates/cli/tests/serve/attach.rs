@@ -63,9 +63,12 @@ async fn an_attached_terminal_does_a_whole_task_with_other_clients() {
     }
 
     // The server is killed and started again: the terminal continues.
-    served.restart().await;
-    served.post(&prompts, json!({"text": "are you there?"})).await;
+    served.hew.kill().unwrap();
+    tmux.wait_for_text("cannot reach").await.unwrap();
+    let (hew, _) = Served::spawn(&served.base, &served.address.to_string(), &[]).await;
+    served.hew = hew;
     tmux.wait_for_text("connected again").await.unwrap();
+    served.post(&prompts, json!({"text": "are you there?"})).await;
     let screen = tmux.wait_for_text("After the restart.").await.unwrap();
     assert_eq!(screen.matches("are you there?").count(), 1, "{screen}");
     tmux.write("/quit").unwrap();
