@@ -188,6 +188,8 @@ impl Actor {
             let text = match text.split_once('\n') {
                 // The first line is an instruction for the model.
                 Some((_, list)) if source == TODO_LIST => format!("not done yet{why}:\n{list}"),
+                // The text names its source.
+                Some(_) | None if text.to_lowercase().starts_with(&source) => format!("{text}{why}"),
                 Some(_) | None => format!("{source}: {text}{why}"),
             };
             session.env.notice(NoticeLevel::Info, text).await;
@@ -239,6 +241,7 @@ impl Actor {
         if let Some(name) = inbox.take_mode() {
             scheduler.set_mode(session, &name).await;
         }
+        scheduler.record_mode(session).await;
         if has_prompts && is_unchanged && matches!(end, TurnEnd::Failed { .. } | TurnEnd::Limit(_)) {
             // Another turn would fail in the same way.
             scheduler.return_steering().await;

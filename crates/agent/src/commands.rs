@@ -38,7 +38,12 @@ impl Scheduler {
             (Command::Subtask { session, command }, _) => self.forward_to_subtask(session, *command).await,
             (Command::SetLevel { level }, _) => self.env.policy.set_level(level),
             (Command::SetEffort { effort }, _) => self.env.inbox.set_effort(effort),
-            (Command::SetEditApproval { mode }, _) => self.env.policy.set_edit_approval(mode),
+            (Command::SetEditApproval { mode }, activity) => {
+                self.env.policy.set_edit_approval(mode);
+                if let Activity::Idle(session) = activity {
+                    self.record_mode(session).await;
+                }
+            }
             (Command::Revoke { rule }, _) => self.revoke(&rule).await,
             (Command::Editor { view }, _) => self.env.inbox.set_editor(view),
             (Command::HoldPrompts { messages }, _) => self.held.set(&self.env, messages),
@@ -123,6 +128,15 @@ impl Scheduler {
     pub(crate) async fn set_mode(&self, session: &mut Session, name: &str) {
         drop(self.env.inbox.take_mode());
         if let Err(error) = session.switch_mode(name).await {
+            self.warn(error.to_string()).await;
+        }
+    }
+
+    /// Records the mode between turns. A session without a prompt is not stored.
+    pub(crate) async fn record_mode(&self, session: &mut Session) {
+        if !session.conversation.items.is_empty()
+            && let Err(error) = session.record_mode().await
+        {
             self.warn(error.to_string()).await;
         }
     }

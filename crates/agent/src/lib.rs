@@ -37,7 +37,7 @@ use crate::session::SessionTree;
 use crate::turn::approval::SharedPolicy;
 use ::session::{Command, Event, GrantStore, Hooks, Item, QueuedPrompt, SessionId, Store, Time, Totals};
 use model::{Cost, Model};
-use policy::{Grant, Mode, ModeSet, Policy};
+use policy::{ApprovalMode, Grant, Mode, ModeSet, Policy};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -266,6 +266,12 @@ pub fn start(setup: SessionSetup) -> SessionHandle {
     let (event_queue, events) = mpsc::channel(EVENT_CAPACITY);
     let mut tree = SessionTree::root(&setup.config, &setup.totals);
     let policy = SharedPolicy::new(setup.policy.clone(), setup.grant_store.clone());
+    // A resumed session still asks before changes. It is never allowed more than the configuration.
+    if setup.config.approvals == Approvals::Ask
+        && modes::recorded_edit_approval(&setup.items) == Some(ApprovalMode::Ask)
+    {
+        policy.set_edit_approval(ApprovalMode::Ask);
+    }
     tree.policy = Some(policy.clone());
     let task = tokio::spawn(actor::run(setup, tree, command_queue, event_queue));
     SessionHandle {

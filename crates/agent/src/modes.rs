@@ -4,13 +4,18 @@
 //! the mode is denied with the reason.
 
 use crate::session::Session;
-use policy::Mode;
+use policy::{ApprovalMode, Mode};
 use session::{Body, Error, Item, ItemId, NoticeLevel};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The mode of a session without a recorded mode.
 pub(crate) const DEFAULT_MODE: &str = "code";
+
+/// The user's last choice whether changes are approved, if the session has one.
+pub(crate) fn recorded_edit_approval(items: &[Arc<Item>]) -> Option<ApprovalMode> {
+    items.iter().rev().find_map(|item| item.edit_approval())
+}
 
 /// The recorded mode, and the only files that may be changed in it.
 fn recorded_mode(items: &[Arc<Item>]) -> (&str, &[PathBuf]) {
@@ -60,16 +65,23 @@ impl Session {
         env.events.send_queued().await;
     }
 
-    /// Appends the mode if it differs from the recorded one.
+    /// Appends the mode and the user's choice about approvals if they differ from the recorded ones.
     pub(crate) async fn record_mode(&mut self) -> Result<(), Error> {
         let (name, files) = (
             self.turn.mode.name.clone(),
             self.turn.mode.only.clone().unwrap_or_default(),
         );
-        if recorded_mode(&self.conversation.items) == (name.as_str(), files.as_slice()) {
+        let items = &self.conversation.items;
+        let recorded = recorded_edit_approval(items);
+        let edit_approval = self.env.policy.chosen_edit_approval().or(recorded);
+        if recorded_mode(items) == (name.as_str(), files.as_slice()) && recorded == edit_approval {
             return Ok(());
         }
-        let body = Body::Mode { name, files };
+        let body = Body::Mode {
+            name,
+            files,
+            edit_approval,
+        };
         self.conversation.append(&self.env, ItemId::new(), body).await
     }
 

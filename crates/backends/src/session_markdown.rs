@@ -2,6 +2,7 @@
 
 use host::text::rfc3339;
 use model::{Block, Message, Part};
+use policy::ApprovalMode;
 use server::json_events::succeeded;
 use session::{Body, Change, ItemId, LoadedSession, ReplyEnd, RestoreKind, SessionMeta, TodoStatus};
 use std::fmt::Write;
@@ -155,7 +156,12 @@ fn body(
             writeln!(out, "\n## Panels: {}\n", names.join(", "))?;
             messages.iter().try_for_each(|message| parts(out, message, detail))
         }
-        Body::Mode { name, .. } => writeln!(out, "\n*Mode: {name}*"),
+        Body::Mode {
+            name, edit_approval, ..
+        } => match edit_approval {
+            Some(ApprovalMode::Ask) => writeln!(out, "\n*Mode: {name}, asks before changes*"),
+            Some(ApprovalMode::Allow) | None => writeln!(out, "\n*Mode: {name}*"),
+        },
         Body::Review { changes, .. } => {
             writeln!(out, "\n*You reviewed the changes of:*")?;
             for reviewed in changes {

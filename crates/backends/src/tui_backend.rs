@@ -34,6 +34,7 @@ use host::{
 };
 use model::Media;
 use open_sessions::OpenSessions;
+use policy::ApprovalMode;
 use session::{BlobId, Change, Command, FileVersion, Item, RequestRecord, SessionId, SessionMeta, Store as _};
 use sharing::SessionSharing;
 use std::collections::BTreeMap;
@@ -588,7 +589,7 @@ fn opened_session(
         model: running.model,
         mode: running.mode,
         permission: running.permission.name().into(),
-        edit_approval: config.approval.writes.map(Into::into),
+        edit_approval: edit_approval(config, history.as_ref()),
         effort: config
             .effort
             .or(default_effort.map(Into::into))
@@ -619,6 +620,15 @@ fn opened_session(
         notices,
     };
     (opened, resources)
+}
+
+/// Whether changes are approved: a resumed session still asks if the user chose that.
+fn edit_approval(config: &Config, history: Option<&session::LoadedSession>) -> Option<ApprovalMode> {
+    let recorded = history.and_then(|history| history.items.iter().rev().find_map(|item| item.edit_approval()));
+    match recorded {
+        Some(ApprovalMode::Ask) => recorded,
+        Some(ApprovalMode::Allow) | None => config.approval.writes.map(Into::into),
+    }
 }
 
 /// All problems of the configuration, including those of the terminal front end.

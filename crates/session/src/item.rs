@@ -81,6 +81,8 @@ pub enum Body {
         name: String,
         /// The only files that may be changed in this mode; empty if the mode does not fix them.
         files: Vec<PathBuf>,
+        /// Whether the user approves changes, if the user chose that in this session.
+        edit_approval: Option<policy::ApprovalMode>,
     },
     /// The todo list changed. The model knows it from the tool's result.
     Todos {

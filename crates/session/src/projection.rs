@@ -228,7 +228,15 @@ impl Item {
     /// The name of the mode and the only files that may be changed in it, if this item changes the mode.
     pub fn mode(&self) -> Option<(&str, &[PathBuf])> {
         match &self.body {
-            Body::Mode { name, files } => Some((name, files)),
+            Body::Mode { name, files, .. } => Some((name, files)),
+            _ => None,
+        }
+    }
+
+    /// Whether the user approves changes from this item on, if it records the user's choice.
+    pub fn edit_approval(&self) -> Option<policy::ApprovalMode> {
+        match &self.body {
+            Body::Mode { edit_approval, .. } => *edit_approval,
             _ => None,
         }
     }

@@ -40,6 +40,8 @@ struct PolicyState {
     policy: Policy,
     /// The configured approvals.
     configured: ApprovalSettings,
+    /// What the user chose in this session instead.
+    chosen: Option<ApprovalMode>,
     /// The persistent grants as last read from the grant store.
     stored: Arc<Vec<Grant>>,
 }
@@ -121,6 +123,7 @@ impl SharedPolicy {
         SharedPolicy {
             state: Arc::new(Mutex::new(PolicyState {
                 configured: policy.permissions.approval,
+                chosen: None,
                 policy,
                 stored,
             })),
@@ -144,6 +147,7 @@ impl SharedPolicy {
     /// approval.
     pub(crate) fn set_edit_approval(&self, mode: ApprovalMode) {
         let mut state = self.lock();
+        state.chosen = Some(mode);
         let commands = match mode {
             ApprovalMode::Ask => Some(ApprovalMode::Ask),
             ApprovalMode::Allow => state.configured.commands,
@@ -155,6 +159,11 @@ impl SharedPolicy {
         };
         drop(state);
         self.relaxed.send_replace(());
+    }
+
+    /// Whether the user approves changes, if the user chose that in this session.
+    pub(crate) fn chosen_edit_approval(&self) -> Option<ApprovalMode> {
+        self.lock().chosen
     }
 
     /// The grants of this session.

@@ -3,7 +3,7 @@
 use crate::fixture::{Answer, Scripted, World, calls, text_reply, world_with};
 use agent::{Approvals, SessionSetup};
 use model::Model;
-use policy::{Action, Mode};
+use policy::{Action, ApprovalMode, Mode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::{Answer as Reply, Body, Command, Delivery, Event, TurnEnd};
@@ -322,4 +322,49 @@ async fn the_system_prompt_is_rendered_when_the_mode_changes_and_not_for_each_re
     let is_notice = |event: &Event| matches!(event, Event::Notice { text, .. } if text == "rules.hbs:3: wrong in ask");
     assert!(events.iter().any(is_notice), "{events:?}");
     assert_eq!(systems(&world), ["code", "code", "code", "code", "ask"]);
+}
+
+/// The recorded choices whether changes are approved.
+fn stored_approvals(world: &World) -> Vec<Option<ApprovalMode>> {
+    let items = world.items();
+    let approvals = items.iter().filter_map(|item| match &item.body {
+        Body::Mode { edit_approval, .. } => Some(*edit_approval),
+        _ => None,
+    });
+    approvals.collect()
+}
+
+#[tokio::test]
+async fn the_choice_to_ask_before_changes_is_recorded_and_kept_when_the_session_is_resumed() {
+    let change = || calls(&[("1", "change", r#"{"text":"c"}"#)]);
+    let mut world = world_with(vec![text_reply("one"), text_reply("two")], |_| {});
+    let ask = Command::SetEditApproval {
+        mode: ApprovalMode::Ask,
+    };
+    world.send(ask).await;
+    assert_eq!(stored_approvals(&world), [], "a session without a prompt is not stored");
+    world.turn("a").await;
+    assert_eq!(stored_approvals(&world), [Some(ApprovalMode::Ask)]);
+    for (approvals, is_asked) in [(Approvals::Ask, true), (Approvals::Deny, false)] {
+        let items = world.items();
+        let mut resumed = world_with(vec![change(), text_reply("two")], move |setup| {
+            setup.items = items;
+            setup.config.approvals = approvals;
+        });
+        resumed.prompt("b", Delivery::Queue).await;
+        let event = resumed
+            .until(|event| matches!(event, Event::QuestionAsked { .. } | Event::TurnFinished { .. }))
+            .await;
+        assert_eq!(matches!(event, Event::QuestionAsked { .. }), is_asked, "{approvals:?}");
+    }
+    world
+        .send(Command::SetEditApproval {
+            mode: ApprovalMode::Allow,
+        })
+        .await;
+    world.turn("c").await;
+    assert_eq!(
+        stored_approvals(&world),
+        [Some(ApprovalMode::Ask), Some(ApprovalMode::Allow)]
+    );
 }

@@ -141,6 +141,7 @@ fn parse_body(json: &Value) -> Option<Body> {
         "mode" => Body::Mode {
             name: text(json, "name")?,
             files: Vec::new(),
+            edit_approval: None,
         },
         "panels" => Body::Panels {
             messages: Vec::new(),

@@ -65,11 +65,16 @@ pub(crate) fn encode(body: &Body) -> serde_json::Result<(&'static str, String)> 
                 text: Cow::Borrowed(text),
             })?,
         ),
-        Body::Mode { name, files } => (
+        Body::Mode {
+            name,
+            files,
+            edit_approval,
+        } => (
             "mode",
             serde_json::to_string(&ModeRow {
                 name: Cow::Borrowed(name),
                 files: Cow::Borrowed(files),
+                edit_approval: *edit_approval,
             })?,
         ),
         Body::Notification { message, source: cause } => (
@@ -164,10 +169,15 @@ pub(crate) fn decode(kind: &str, json: &str, changes: Vec<Change>) -> serde_json
             }))
         }
         "mode" => {
-            let ModeRow { name, files } = serde_json::from_str(json)?;
+            let ModeRow {
+                name,
+                files,
+                edit_approval,
+            } = serde_json::from_str(json)?;
             Ok(Some(Body::Mode {
                 name: name.into_owned(),
                 files: files.into_owned(),
+                edit_approval,
             }))
         }
         "wake" => serde_json::from_str::<NotificationRow<'_>>(json)?.known(),
@@ -209,6 +219,8 @@ struct ModeRow<'a> {
     name: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "<[PathBuf]>::is_empty")]
     files: Cow<'a, [PathBuf]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    edit_approval: Option<policy::ApprovalMode>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -160,10 +160,12 @@ pub(crate) fn every_body(changes: Vec<Change>) -> Vec<Body> {
         Body::Mode {
             name: "architect".into(),
             files: Vec::new(),
+            edit_approval: None,
         },
         Body::Mode {
             name: "edit".into(),
             files: vec!["src/a.rs".into()],
+            edit_approval: Some(policy::ApprovalMode::Ask),
         },
     ];
     for (outcome, summary, changes) in [

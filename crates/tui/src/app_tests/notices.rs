@@ -205,9 +205,12 @@ fn shell_output_is_shown_once() {
 }
 
 fn mode(name: &str) -> Event {
-    let (name, files) = (name.into(), Vec::new());
     Event::ItemFinished {
-        item: item(Body::Mode { name, files }),
+        item: item(Body::Mode {
+            name: name.into(),
+            files: Vec::new(),
+            edit_approval: None,
+        }),
     }
 }
 
@@ -245,5 +248,24 @@ fn a_message_that_is_too_long_for_the_status_line_is_wrapped() {
         let expected: Vec<&str> = text.split_whitespace().collect();
         let is_shown = words.windows(expected.len()).any(|shown| shown == expected);
         assert!(is_shown, "{width}: {all}");
+    }
+}
+
+#[test]
+fn a_notification_that_arrives_with_a_prompt_is_not_shown_as_the_reason_for_the_turn() {
+    for with_prompt in [true, false] {
+        let mut ui = AppHarness::open(80, 24);
+        if with_prompt {
+            ui.event(Event::ItemFinished { item: prompt("go") });
+        }
+        ui.event(Event::ItemFinished {
+            item: item(Body::Notification {
+                message: Arc::new(Message::user("job 1 ended")),
+                source: "job 1".into(),
+            }),
+        });
+        ui.draw();
+        let is_shown = ui.all_lines().join("\n").contains("continuing because of job 1");
+        assert_eq!(is_shown, !with_prompt);
     }
 }

@@ -13,8 +13,16 @@ const MAX_PRINTED: usize = 60;
 pub(super) fn from_items(items: &[Arc<Item>]) -> Vec<ConversationEntry> {
     let mut entries: Vec<ConversationEntry> = Vec::new();
     let mut cards: HashMap<&CallId, usize> = HashMap::new();
+    let (mut mode, mut shown_mode) = ("code", "code");
     for item in items {
+        if mode != shown_mode && item.mode().is_none() {
+            entries.extend(mode_entry(mode));
+            shown_mode = mode;
+        }
         match &item.body {
+            // It is shown with the next entry, because a key switches through the modes.
+            Body::Mode { name, .. } => mode = name,
+            Body::Notification { .. } if entries.last().is_some_and(ConversationEntry::is_prompt) => {}
             Body::Reply { message, .. } => {
                 entries.extend(from_reply(item, message));
                 for (call, tool) in calls(message) {
@@ -78,6 +86,11 @@ pub(super) fn calls(message: &Message) -> impl Iterator<Item = (&CallId, &str)> 
     })
 }
 
+/// The entry about another mode.
+fn mode_entry(name: &str) -> Option<ConversationEntry> {
+    Some(ConversationEntry::Notice(NoticeLevel::Info, format!("mode: {name}")))
+}
+
 /// The entry of an item that is neither a reply nor a result.
 pub(super) fn from_item(item: &Item) -> Option<ConversationEntry> {
     let notice = |text: String| Some(ConversationEntry::Notice(NoticeLevel::Info, text));
@@ -86,7 +99,7 @@ pub(super) fn from_item(item: &Item) -> Option<ConversationEntry> {
         Body::Todos { list } => Some(ConversationEntry::Todos(list.clone())),
         Body::Notice { text } => Some(ConversationEntry::Notice(NoticeLevel::Warning, text.clone())),
         Body::Notification { source: cause, .. } => notice(format!("continuing because of {cause}")),
-        Body::Mode { name, .. } => notice(format!("mode: {name}")),
+        Body::Mode { name, .. } => mode_entry(name),
         Body::Summary { .. } => notice("conversation compacted into a summary".into()),
         Body::Restored { kind: how, changes, .. } => {
             let paths = changes
