@@ -56,13 +56,7 @@ impl App {
             }
             _ => {}
         }
-        let (text, check) = match arguments.split_once("--check") {
-            Some((text, check)) => (
-                text.trim(),
-                Some(check.trim().to_owned()).filter(|check| !check.is_empty()),
-            ),
-            None => (arguments, None),
-        };
+        let (text, check) = parse_goal(arguments);
         let end = match &check {
             Some(check) => format!("The command `{check}` must succeed; it is run after each turn."),
             None => format!("When it is reached, end your reply with the line {REACHED}."),
@@ -138,6 +132,57 @@ impl App {
     fn end_goal(&mut self, text: &str) {
         if self.state.goal.take().is_some() {
             self.show_notice(NoticeLevel::Info, text);
+        }
+    }
+}
+
+/// The text and the check of a goal. Quotes around the check or the text are removed, as a shell would do.
+fn parse_goal(arguments: &str) -> (&str, Option<String>) {
+    let (text, check) = match arguments.split_once("--check") {
+        Some((text, check)) => (text, check.strip_prefix('=').unwrap_or(check)),
+        None => (arguments, ""),
+    };
+    let check = Some(unquoted(check).to_owned());
+    (unquoted(text), check.filter(|check| !check.is_empty()))
+}
+
+/// The text without one pair of quotes around all of it.
+fn unquoted(text: &str) -> &str {
+    let text = text.trim();
+    let inner = |quote: char| {
+        let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inner.contains(quote)).then_some(inner)
+    };
+    inner('"').or_else(|| inner('\'')).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_goal;
+
+    #[test]
+    fn the_check_of_a_goal_may_be_quoted() {
+        for (arguments, text, check) in [
+            ("make it pass", "make it pass", None),
+            ("make it pass --check cargo test", "make it pass", Some("cargo test")),
+            (
+                "make it pass --check \"cargo test\"",
+                "make it pass",
+                Some("cargo test"),
+            ),
+            (
+                "\"make it pass\" --check='cargo test'",
+                "make it pass",
+                Some("cargo test"),
+            ),
+            (
+                "go --check \"./a b\" && test \"$X\"",
+                "go",
+                Some("\"./a b\" && test \"$X\""),
+            ),
+            ("go --check", "go", None),
+        ] {
+            assert_eq!(parse_goal(arguments), (text, check.map(String::from)), "{arguments}");
         }
     }
 }
