@@ -40,6 +40,8 @@ struct TranscriptSearch {
     text: String,
     /// Whether the user is typing it.
     editing: bool,
+    /// The entry and the row of the last match.
+    found: Option<(usize, usize)>,
 }
 
 impl ModalView for TranscriptView {
@@ -182,6 +184,7 @@ impl TranscriptView {
                 self.toggled.clear();
             }
             (KeyCode::Char('/'), _) => {
+                self.selected = None;
                 self.search = TranscriptSearch {
                     editing: true,
                     ..TranscriptSearch::default()
@@ -339,24 +342,60 @@ impl TranscriptView {
         }
     }
 
-    /// Selects the next entry that contains the search text.
+    /// Scrolls to the next row that contains the search text.
     fn find(&mut self, cx: &ViewContext<'_>, down: bool) {
         let query = self.search.text.to_lowercase();
         if query.is_empty() {
             return;
         }
-        let before = self.selected;
-        self.select(cx, down, |entry| entry.copy_text().to_lowercase().contains(&query));
-        if self.selected == before {
-            self.message = Some(format!("`{}` not found", self.search.text));
-        } else if let Some(chosen) = self.selected {
-            // The match may be collapsed.
-            let folded = self.expanded == self.toggled.contains(&chosen);
-            let shown = self.length(chosen, cx);
-            if folded && shown <= 2 {
-                self.toggled.insert(chosen);
+        // A search begins on the screen, and continues after the last match.
+        let last = self.search.found.filter(|(entry, _)| Some(*entry) == self.selected);
+        let from = match (last, self.selected) {
+            (Some((entry, row)), _) => Some((entry, if down { row + 1 } else { row })),
+            (None, None) => Some(self.visible_top(cx)),
+            (None, Some(_)) => None,
+        };
+        if let Some((entry, from)) = from {
+            let matches = self.matching_rows(entry, &query, cx);
+            let next = match down {
+                true => matches.into_iter().find(|row| *row >= from),
+                false => matches.into_iter().rev().find(|row| *row < from),
+            };
+            if let Some(row) = next {
+                self.selected = Some(entry);
+                return self.show_match(entry, row);
             }
         }
+        let before = self.selected;
+        self.select(cx, down, |entry| entry.copy_text().to_lowercase().contains(&query));
+        match self.selected.filter(|_| self.selected != before) {
+            None => self.message = Some(format!("`{}` not found", self.search.text)),
+            Some(entry) => {
+                let mut matches = self.matching_rows(entry, &query, cx);
+                // The match may be collapsed.
+                if matches.is_empty() && self.expanded == self.toggled.contains(&entry) {
+                    self.toggle_entry(cx);
+                    matches = self.matching_rows(entry, &query, cx);
+                }
+                let row = if down { matches.first() } else { matches.last() };
+                self.show_match(entry, row.copied().unwrap_or(0));
+            }
+        }
+    }
+
+    /// The rows of an entry that contain the search text.
+    fn matching_rows(&self, entry: usize, query: &str, cx: &ViewContext<'_>) -> Vec<usize> {
+        let shown = cx.state.conversation.entries.get(entry);
+        let rows = shown.map(|shown| self.rows(entry, shown, cx)).unwrap_or_default();
+        let is_match = |(at, row): (usize, &StyledRow)| row.text().to_lowercase().contains(query).then_some(at);
+        rows.iter().enumerate().filter_map(is_match).collect()
+    }
+
+    /// Scrolls to a match, with the beginning of its entry if both fit.
+    fn show_match(&mut self, entry: usize, row: usize) {
+        self.search.found = Some((entry, row));
+        let above = if row < self.height { row } else { self.height / 2 };
+        self.top = Some((entry, row - above));
     }
 
     /// A row with the search text highlighted.
