@@ -610,11 +610,13 @@ fn draw_field(
     let head = StyledRow::new(format!("{}: ", provider.title), cx.theme.accent);
     let left = u16::try_from(head.width()).unwrap_or(0).min(area.width / 2);
     head.draw(area.x, area.y, left, buf);
-    let rows = about.iter().filter(|text| !text.is_empty());
-    for (text, y) in rows.zip(area.y + 2..area.bottom()) {
-        StyledRow::new(*text, cx.theme.dim)
-            .truncate(area.width.into())
-            .draw(area.x, y, area.width, buf);
+    let about = about.iter().filter(|text| !text.is_empty());
+    let rows = about.flat_map(|text| {
+        let row = StyledRow::new(*text, cx.theme.dim);
+        wrap(&row, area.width.into(), &StyledRow::empty())
+    });
+    for (row, y) in rows.zip(area.y + 2..area.bottom()) {
+        row.draw(area.x, y, area.width, buf);
     }
     let place = Rect::new(area.x + left, area.y, area.width - left, 1);
     field.draw(place, buf, cx.theme, hint)
