@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tool::{CallInput, ToolEffect};
 
+/// The summary of a call that was interrupted, for the user.
+const SUMMARY: &str = "interrupted";
 /// The result of a call that was running when the turn was interrupted.
 const WAS_RUNNING: &str = "The turn was interrupted while this call was running. It may have taken effect in part: check before repeating it.";
 /// The result of a call that waited for an answer when the turn was interrupted.
@@ -114,9 +116,11 @@ impl UnansweredCall {
             }
             None => (self.name.clone(), String::new()),
         };
+        let mut call = stopped_call(self.id, tool, title, why);
+        call.output.summary = Some(SUMMARY.to_owned());
         FinishedCall {
             called: self.name,
-            ..stopped_call(self.id, tool, title, why)
+            ..call
         }
     }
 }

@@ -16,6 +16,12 @@ pub(super) fn is_in_background(item: &Item) -> bool {
     is_subtask || background_job(item).is_some()
 }
 
+/// Whether an interruption or a crash ended the call.
+pub(super) fn was_interrupted(item: &Item) -> bool {
+    let is_marked = matches!(&item.body, Body::Result { summary: Some(summary), .. } if summary == "interrupted");
+    is_marked && item.has_failed()
+}
+
 /// The job that the command of a result continues as.
 pub(super) fn background_job(item: &Item) -> Option<&str> {
     match &item.body {

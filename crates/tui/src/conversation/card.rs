@@ -2,6 +2,7 @@
 
 use super::call_result::{
     background_job, changes, command_output, images, is_command, is_in_background, result_outcome, result_text,
+    was_interrupted,
 };
 use super::descriptions;
 use super::entry::EntryDetail;
@@ -397,6 +398,7 @@ impl ToolCard {
             CardStage::Waiting(_) => ("○", theme.accent),
             CardStage::Running { .. } if self.is_asking => ("○", theme.accent),
             CardStage::Running { since, .. } => (spinner(since.elapsed()), theme.accent),
+            CardStage::Done(item) if was_interrupted(item) => ("◌", theme.warn),
             CardStage::Done(item) if item.has_failed() => ("✗", theme.bad),
             CardStage::Done(item) if is_in_background(item) => ("◐", theme.accent),
             CardStage::Done(_) => ("●", theme.good),
