@@ -619,6 +619,7 @@ fn choices(rows: &Value) -> Vec<PickerItem> {
             name: text(row, "name"),
             description: text(row, "description"),
             unavailable_reason: row["unavailable"].as_str().map(str::to_owned),
+            model: None,
         })
     })
 }

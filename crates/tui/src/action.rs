@@ -73,6 +73,8 @@ pub(crate) enum AppAction {
     EditFile(PathBuf),
     /// Set, show or clear the goal.
     Goal(String),
+    /// Use this model if it is usable, with this effort if the user chose one.
+    ChooseModel { name: String, effort: Option<Effort> },
     /// Set the reasoning effort.
     SetEffort(Option<Effort>),
     /// Open another session.
@@ -152,7 +154,7 @@ pub(crate) enum AsyncResult {
     /// Files were restored, or have conflicts.
     Restored(RestoreRequest, FileRestoreResult),
     /// The model is usable; switch to it.
-    ModelUsable(UsableModel),
+    ModelUsable(UsableModel, Option<Effort>),
     /// A session was renamed.
     Renamed {
         /// The session.

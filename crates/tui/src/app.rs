@@ -20,7 +20,7 @@ use crate::theme::Theme;
 use crate::view::{ModalView, RedrawSignal, ViewContext};
 use crate::views::{self, transcript::TranscriptView};
 use crossterm::event::{KeyCode, KeyEvent};
-use model::Message;
+use model::{Effort, Message};
 use policy::ApprovalMode;
 use session::{Command, Delivery, Event, NoticeLevel, TurnEnd};
 use std::sync::Arc;
@@ -421,12 +421,22 @@ impl App {
         Vec::new()
     }
 
-    /// Handles Esc with nothing to interrupt: a double press opens rewind.
+    /// Handles Esc with nothing to interrupt: a double press clears the input, or opens rewind if there is none.
     fn handle_escape(&mut self) -> Vec<AppEffect> {
         let twice = self
             .last_escape
             .take()
             .is_some_and(|before| before.elapsed() < DOUBLE_PRESS);
+        if !self.composer.is_empty() {
+            match twice {
+                true => self.with_composer(|composer, cx| composer.clear_text(cx)),
+                false => {
+                    self.last_escape = Some(Instant::now());
+                    self.state.flash = Some("esc again to clear the input".into());
+                }
+            }
+            return Vec::new();
+        }
         if twice {
             return self.perform(KeyAction::Rewind, false);
         }
@@ -474,13 +484,18 @@ impl App {
         vec![AppEffect::Copy(text)]
     }
 
+    /// Checks whether a model is usable, then switches to it.
+    fn choose_model(&mut self, name: String, effort: Option<Effort>) -> Vec<AppEffect> {
+        let resolving = self.backend.resolve_model(name);
+        vec![AppEffect::later(resolving, move |model| {
+            AsyncResult::ModelUsable(model, effort)
+        })]
+    }
+
     /// Sends a command. A model change is sent only after the model was found usable.
     fn send_command(&mut self, command: Command) -> Vec<AppEffect> {
         match command {
-            Command::SetModel { name } => {
-                let resolving = self.backend.resolve_model(name);
-                vec![AppEffect::later(resolving, AsyncResult::ModelUsable)]
-            }
+            Command::SetModel { name } => self.choose_model(name, None),
             Command::SetMode { name } => {
                 self.chosen_mode = match name.as_str() {
                     "plan" => Some(("plan", ApprovalMode::Allow)),
@@ -521,6 +536,7 @@ impl App {
             AppAction::OpenEditor => return vec![AppEffect::OpenEditor],
             AppAction::EditFile(path) => return vec![AppEffect::EditFile(path)],
             AppAction::Goal(text) => return self.set_goal(&text),
+            AppAction::ChooseModel { name, effort } => return self.choose_model(name, effort),
             AppAction::SetEffort(effort) => {
                 let effort = effort.or(self.state.info.default_effort);
                 let name = effort.map_or("default", views::effort::effort_name);

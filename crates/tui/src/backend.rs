@@ -9,8 +9,9 @@ mod types;
 pub use types::{
     BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, ErrorRecovery, FileRestoreResult, FileVersions,
     GoalCheck, HunkDecision, JobRow, KeyStorage, OpenedSession, OperationResult, PanelRow, PermissionRow, PickerItem,
-    ProviderAccess, ProviderRow, RestoreRequest, ReviewableFile, ReviewableHunk, Revocation, RewindScope, RulesFileRow,
-    ServerHealth, ServerRow, SessionInfo, SessionTarget, SettingRow, SignInPrompt, SyntaxToken, UsableModel, UserError,
+    PickerModel, ProviderAccess, ProviderRow, RestoreRequest, ReviewableFile, ReviewableHunk, Revocation, RewindScope,
+    RulesFileRow, ServerHealth, ServerRow, SessionInfo, SessionTarget, SettingRow, SignInPrompt, SyntaxToken,
+    UsableModel, UserError,
 };
 
 use crate::theme::ThemeSpec;

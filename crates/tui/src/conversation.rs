@@ -317,6 +317,8 @@ impl ConversationLog {
             // The operation was reported when it completed.
             Body::Restored { .. } | Body::Summary { .. } => {}
             Body::Notice { .. } => self.end_notice = item_entries::from_item(item),
+            // It arrived with a prompt, which is the reason for the turn.
+            Body::Notification { .. } if self.entries.last().is_some_and(ConversationEntry::is_prompt) => {}
             _ => self.entries.extend(item_entries::from_item(item)),
         }
     }

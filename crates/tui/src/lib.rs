@@ -38,7 +38,7 @@ mod views;
 pub use backend::{
     Backend, BackendFuture, ClipboardContent, CodeMatch, ConflictChoice, DesktopBackend, ErrorRecovery,
     FileRestoreResult, FileVersions, GoalCheck, HunkDecision, JobRow, KeyStorage, ModelBackend, OpenedSession,
-    OperationResult, PanelRow, PermissionRow, PickerItem, ProcessBackend, ProjectBackend, PromptBackend,
+    OperationResult, PanelRow, PermissionRow, PickerItem, PickerModel, ProcessBackend, ProjectBackend, PromptBackend,
     ProviderAccess, ProviderRow, RestoreRequest, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation,
     RewindScope, RulesFileRow, ServerHealth, ServerRow, SessionBackend, SessionInfo, SessionTarget, SettingRow,
     SettingsBackend, SignInPrompt, SyntaxToken, UsableModel, UserError, unavailable,

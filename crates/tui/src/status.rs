@@ -80,7 +80,7 @@ fn activity(cx: &ViewContext<'_>, width: usize) -> StyledRow {
     }
     if let Some(silent) = turn.stalled() {
         return StyledRow::new(format!("! no data from the model for {}", elapsed(silent)), theme.warn)
-            .push(format!(" · {} · esc to interrupt", elapsed(turn.elapsed())), theme.dim);
+            .push(" · esc to interrupt", theme.dim);
     }
     let word = match turn.activity {
         TurnActivity::Waiting => "waiting",

@@ -3,10 +3,10 @@
 use crate::action::KeyResponse;
 use crate::backend::{
     Backend, BackendFuture, ClipboardContent, CodeMatch, DesktopBackend, HunkDecision, JobRow, KeyStorage,
-    ModelBackend, OpenedSession, OperationResult, PermissionRow, PickerItem, ProcessBackend, ProjectBackend,
-    PromptBackend, ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk, Revocation,
-    RulesFileRow, ServerHealth, ServerRow, SessionBackend, SessionTarget, SettingRow, SettingsBackend, UsableModel,
-    UserError,
+    ModelBackend, OpenedSession, OperationResult, PermissionRow, PickerItem, PickerModel, ProcessBackend,
+    ProjectBackend, PromptBackend, ProviderAccess, ProviderRow, ReviewBackend, ReviewableFile, ReviewableHunk,
+    Revocation, RulesFileRow, ServerHealth, ServerRow, SessionBackend, SessionTarget, SettingRow, SettingsBackend,
+    UsableModel, UserError,
 };
 use crate::input::Input;
 use crate::keys::{KeyChord, KeyMap};
@@ -15,7 +15,7 @@ use crate::theme::Theme;
 use crate::view::{ModalView, RedrawSignal, ViewContext};
 use crossterm::event::KeyEvent;
 use futures::future::{BoxFuture, FutureExt as _};
-use model::{Cost, Usage};
+use model::{Cost, Effort, Usage};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use session::{Item, RequestRecord, SessionId, SessionMeta, Time, Totals};
@@ -188,6 +188,11 @@ impl ModelBackend for FakeBackend {
             name: name.into(),
             description: about.into(),
             unavailable_reason: obstacle.map(Into::into),
+            model: Some(PickerModel {
+                is_suggested: obstacle.is_none(),
+                has_effort: name.starts_with("anthropic"),
+                default_effort: name.starts_with("anthropic").then_some(Effort::Medium),
+            }),
         };
         ready(vec![
             choice("anthropic/claude-sonnet-4-6", "200k window, $3 in, $15 out", None),
@@ -207,6 +212,7 @@ impl ModelBackend for FakeBackend {
                     name: (*model).to_owned(),
                     description: "$3 in, $15 out per million tokens".into(),
                     unavailable_reason: None,
+                    model: None,
                 })
                 .collect(),
             key_page: format!("https://{name}.example/keys"),
@@ -268,6 +274,7 @@ impl SettingsBackend for FakeBackend {
             name: "ship".into(),
             description: "tag a release and push it".into(),
             unavailable_reason: None,
+            model: None,
         };
         ready(vec![choice])
     }
@@ -277,6 +284,7 @@ impl SettingsBackend for FakeBackend {
             name: name.into(),
             description: about.into(),
             unavailable_reason: None,
+            model: None,
         };
         ready(vec![
             choice("code", "changes files and runs commands"),
@@ -525,7 +533,7 @@ impl ViewHarness {
     /// Presses keys, named as in the key map.
     pub(crate) fn press(&self, view: &mut dyn ModalView, keys: &str) -> KeyResponse {
         let mut last = KeyResponse::Handled;
-        for key in keys.split(' ') {
+        for key in keys.split_whitespace() {
             last = view.handle(key_input(key), &self.cx());
         }
         last

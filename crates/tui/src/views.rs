@@ -39,7 +39,7 @@ pub(crate) fn open(action: KeyAction, commands: &[PickerItem], cx: &ViewContext<
         KeyAction::Help => Box::new(ListView::new(help::HelpPicker {
             first: help::HelpTopic::Keys,
         })),
-        KeyAction::Models => Box::new(ListView::new(pickers::ModelPicker)),
+        KeyAction::Models => Box::new(ListView::new(pickers::ModelPicker::default())),
         KeyAction::Modes => Box::new(ListView::new(pickers::ModePicker)),
         KeyAction::Themes => Box::new(ListView::new(pickers::ThemePicker::new(cx.theme.clone()))),
         KeyAction::Sessions => Box::new(ListView::new(sessions::SessionPicker::default())),

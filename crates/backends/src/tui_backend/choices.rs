@@ -10,7 +10,7 @@ use model::Info;
 use providers::discover;
 use std::collections::{BTreeMap, BTreeSet};
 use tui::format::tokens;
-use tui::{PickerItem, UsableModel};
+use tui::{PickerItem, PickerModel, UsableModel};
 
 /// All models: the usable ones first, and of these the recommended ones and those with short names.
 pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
@@ -49,6 +49,14 @@ pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
         .into_iter()
         .filter_map(|provider| Some(format!("{}/{}", provider.name, provider.preset?.large)))
         .collect();
+    let configured = loaded.config.model.as_deref().and_then(|name| models.find(name).ok());
+    let configured = configured.map(|info| info.name());
+    let presets: BTreeSet<&str> = models
+        .providers()
+        .iter()
+        .filter(|provider| provider.preset.is_some() && !provider.is_local())
+        .map(|provider| provider.name)
+        .collect();
     let choice = |info: &Info| {
         let name = info.name();
         let is_recommended = recommended.contains(&name);
@@ -56,11 +64,26 @@ pub(super) async fn models(here: &BackendContext) -> Result<Vec<PickerItem>> {
         let marks = marks.into_iter().flatten().map(String::from);
         let description: Vec<String> = marks.chain([about(info)]).filter(|part| !part.is_empty()).collect();
         let obstacle = obstacles.get(&info.provider).cloned().flatten();
-        let order = (obstacle.is_some(), !is_recommended, !aliases.contains_key(&name));
+        let is_suggested = obstacle.is_none()
+            && (is_recommended
+                || aliases.contains_key(&name)
+                || configured.as_ref() == Some(&name)
+                || !presets.contains(&*info.provider));
+        let order = (
+            obstacle.is_some(),
+            !is_recommended,
+            !aliases.contains_key(&name),
+            !is_suggested,
+        );
         let item = PickerItem {
             name,
             description: description.join(" · "),
             unavailable_reason: obstacle,
+            model: Some(PickerModel {
+                is_suggested,
+                has_effort: info.features.reasoning,
+                default_effort: host::models::default_effort(info),
+            }),
         };
         (order, item)
     };
@@ -77,6 +100,7 @@ pub(super) fn commands(here: &BackendContext) -> Result<Vec<PickerItem>> {
         name: slash.name.clone(),
         description: line(&slash.description, 200),
         unavailable_reason: None,
+        model: None,
     });
     Ok(choices.collect())
 }
@@ -87,6 +111,7 @@ pub(super) fn prompts(servers: &mcp::McpServers) -> Vec<PickerItem> {
         name: prompt.command(),
         description: line(prompt.description.as_deref().unwrap_or("a prompt of this server"), 200),
         unavailable_reason: None,
+        model: None,
     };
     servers.prompts().iter().map(choice).collect()
 }
@@ -113,6 +138,7 @@ pub(super) fn modes(here: &BackendContext) -> Result<Vec<PickerItem>> {
         name: mode.name.clone(),
         description: line(mode.when_to_use.trim(), 200),
         unavailable_reason: None,
+        model: None,
     });
     Ok(choices.collect())
 }

@@ -63,7 +63,7 @@ pub(super) fn set(key: &str, value: &str, here: &BackendContext) -> Result<Strin
     } else {
         "; it applies to new sessions"
     };
-    Ok(format!("set `{key}` in {place}{when}"))
+    Ok(format!("saved `{key}` in {place}{when}"))
 }
 
 /// The rules of all layers, the stored grants, and the grants of the session.

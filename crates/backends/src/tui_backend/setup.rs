@@ -222,6 +222,7 @@ fn listed<'a>(infos: impl Iterator<Item = &'a Info>, recommended: &str) -> Vec<P
             name: info.name(),
             description: about.join(" · "),
             unavailable_reason: None,
+            model: None,
         }
     };
     infos.iter().map(row).collect()

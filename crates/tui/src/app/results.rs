@@ -23,18 +23,21 @@ impl App {
             AsyncResult::Restored(request, outcome) => return self.files_restored(request, outcome),
             AsyncResult::GoalChecked(check) => return self.goal_checked(&check),
             AsyncResult::Command(command) => Some(command),
-            AsyncResult::ModelUsable(UsableModel {
-                name,
-                context_window,
-                default_effort,
-            }) => {
+            AsyncResult::ModelUsable(
+                UsableModel {
+                    name,
+                    context_window,
+                    default_effort,
+                },
+                chosen,
+            ) => {
                 let info = &mut self.state.info;
                 info.model.clone_from(&name);
                 info.context_window = context_window;
                 // An effort that the user chose is kept.
                 let has_default = info.effort == info.default_effort.map_or("", effort_name);
                 info.default_effort = default_effort;
-                let effort = has_default.then(|| self.apply_action(AppAction::SetEffort(None)));
+                let effort = (has_default || chosen.is_some()).then(|| self.apply_action(AppAction::SetEffort(chosen)));
                 self.state.flash = Some(format!("model: {name}, also for new sessions"));
                 // The choice applies to later sessions too.
                 let saving = self.backend.change_setting("model".into(), name.clone());

@@ -1,6 +1,6 @@
 //! Key actions in the whole front end.
 
-use super::{AppHarness, item, prompt, reply};
+use super::{AppHarness, item, prompt, reply, result};
 use crate::action::AppEffect;
 use crate::backend::SessionTarget;
 use crate::state::{LiveActivity, LiveSession};
@@ -20,6 +20,23 @@ fn with_reply() -> AppHarness {
     });
     ui.draw();
     ui
+}
+
+#[test]
+fn escape_twice_clears_the_input() {
+    let mut ui = with_reply();
+    ui.press(&["d", "r", "a", "f", "t", "esc"]);
+    ui.draw();
+    assert!(ui.screen_text().contains("› draft"), "{}", ui.screen_text());
+    assert!(
+        ui.screen_text().contains("esc again to clear the input"),
+        "{}",
+        ui.screen_text()
+    );
+    ui.press(&["esc"]);
+    ui.draw();
+    assert!(ui.app.composer.is_empty());
+    assert!(ui.app.views.is_empty());
 }
 
 #[test]
@@ -54,6 +71,7 @@ fn shift_tab_cycles_through_accepting_edits_planning_and_asking() {
                     item: item(Body::Mode {
                         name: name.clone(),
                         files: Vec::new(),
+                        edit_approval: None,
                     }),
                 });
             }
@@ -89,6 +107,37 @@ fn the_last_reply_is_copied() {
     let mut ui = with_reply();
     let effects = ui.press(&["ctrl+x", "y"]);
     assert!(matches!(&effects[..], [AppEffect::Copy(text)] if text == "An **answer** to copy."));
+}
+
+#[test]
+fn a_search_scrolls_to_the_matching_line_of_a_long_output() {
+    let mut ui = with_reply();
+    let call = ("1", "grep", serde_json::json!({"pattern": "x"}));
+    let output: String = (1..400).map(|number| format!("found {number}.\n")).collect();
+    ui.event(Event::ItemFinished {
+        item: reply("", &[call]),
+    });
+    ui.event(Event::ItemFinished {
+        item: result("1", "grep", "x", &output, model::ToolOutcome::Ok),
+    });
+    ui.event(Event::ItemFinished {
+        item: reply("After it.", &[]),
+    });
+    ui.press(&["ctrl+t"]);
+    ui.draw();
+    ui.press(&["g", "/", "2", "5", "0", ".", "enter"]);
+    ui.draw();
+    assert!(ui.screen_text().contains("found 250."), "{}", ui.screen_text());
+    // The next match is in the same output, after it the search ends.
+    ui.press(&["g", "/", "f", "o", "u", "n", "d", "space", "3", "9", "enter"]);
+    ui.draw();
+    assert!(ui.screen_text().contains("found 39."), "{}", ui.screen_text());
+    ui.press(&["n"]);
+    ui.draw();
+    assert!(ui.screen_text().contains("found 390."), "{}", ui.screen_text());
+    ui.press(&["N"]);
+    ui.draw();
+    assert!(!ui.screen_text().contains("found 390."), "{}", ui.screen_text());
 }
 
 #[test]

@@ -152,6 +152,19 @@ pub struct PickerItem {
     pub description: String,
     /// Why it cannot be chosen; `None` if it can.
     pub unavailable_reason: Option<String>,
+    /// For a model in the list of models.
+    pub model: Option<PickerModel>,
+}
+
+/// How a model is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PickerModel {
+    /// Whether it is listed before the user searches.
+    pub is_suggested: bool,
+    /// Whether it has a reasoning effort.
+    pub has_effort: bool,
+    /// The effort that hew requests unless the user chooses another one.
+    pub default_effort: Option<Effort>,
 }
 
 /// The contents of the clipboard.

@@ -100,7 +100,7 @@ macro_rules! bindings {
 
 bindings! {
     Everywhere {
-        Interrupt "interrupt" ["esc"] "Close the view or interrupt the turn; twice: rewind to an earlier prompt";
+        Interrupt "interrupt" ["esc"] "Close the view or interrupt the turn; twice: clear the input, or rewind to an earlier prompt";
         Cancel "cancel" ["ctrl+c"] "Interrupt the turn, or clear the input; twice: quit";
         Leave "leave" ["ctrl+d"] "Quit; twice while a turn is running";
         Suspend "suspend" ["ctrl+z"] "Suspend; `fg` resumes";
@@ -210,6 +210,8 @@ bindings! {
         Steer "steer" ["ctrl+s"] "Send a message to this subtask";
         Stop "stop" ["ctrl+k"] "Stop the selected job or subtask";
         Revoke "revoke" ["ctrl+d", "delete"] "Remove this rule";
+        LessEffort "less-effort" ["left"] "Lower the reasoning effort, in the list of models";
+        MoreEffort "more-effort" ["right"] "Raise the reasoning effort, in the list of models";
     }
     Changes {
         AcceptHunk "accept-hunk" ["a"] "Accept this hunk";

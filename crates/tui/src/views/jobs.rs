@@ -36,9 +36,14 @@ impl ListSource for JobPicker {
     fn detail(&self, job: &JobRow, _: u16, cx: &ViewContext<'_>) -> Vec<StyledRow> {
         let printed = sanitise_output(&job.output);
         let lines: Vec<&str> = printed.lines().collect();
-        let mut rows = vec![StyledRow::new(&*job.state, cx.theme.dim), StyledRow::empty()];
+        let command = sanitise(&job.command);
+        let mut rows: Vec<StyledRow> = command
+            .lines()
+            .map(|line| StyledRow::new(line, cx.theme.strong))
+            .collect();
+        rows.push(StyledRow::empty());
         if lines.is_empty() {
-            rows.push(StyledRow::new("no new output", cx.theme.dim));
+            rows.push(StyledRow::new("no output yet", cx.theme.dim));
         }
         let skip = lines.len().saturating_sub(200);
         rows.extend(lines.iter().skip(skip).map(|line| StyledRow::new(*line, cx.theme.text)));

@@ -74,6 +74,23 @@ pub(crate) trait ListSource: Send {
         &[KeyAction::Close, KeyAction::Choose]
     }
 
+    /// Other actions that [`ListSource::perform`] handles, shown with their state as [`ListSource::adjustment`].
+    fn adjusting_actions(&self) -> &'static [KeyAction] {
+        &[]
+    }
+
+    /// What the adjusting actions change, for the selected row.
+    fn adjustment(&self, entry: &Self::Item, cx: &ViewContext<'_>) -> String {
+        let _ = (entry, cx);
+        String::new()
+    }
+
+    /// How many rows are listed until the user searches or moves beyond them.
+    fn suggested(&self, entries: &[Self::Item], cx: &ViewContext<'_>) -> usize {
+        let _ = cx;
+        entries.len()
+    }
+
     /// The label of the choose key.
     fn choose_label(&self) -> &'static str {
         "choose"
@@ -146,6 +163,8 @@ pub(crate) struct ListView<S: ListSource> {
     page: usize,
     /// Rows below the visible ones.
     below: usize,
+    /// The number of rows that are listed without a search.
+    suggested: usize,
 }
 
 impl<S: ListSource> ListView<S> {
@@ -165,6 +184,7 @@ impl<S: ListSource> ListView<S> {
             loaded: false,
             page: 10,
             below: 0,
+            suggested: usize::MAX,
         }
     }
 
@@ -181,6 +201,7 @@ impl<S: ListSource> ListView<S> {
         self.fuzzy.set_query(self.filter.text());
         if !self.loaded || self.items.is_empty() {
             self.scroll.select(self.source.initial_row(&entries, cx));
+            self.suggested = self.source.suggested(&entries, cx);
         }
         self.loaded = true;
         self.items = entries;
@@ -213,6 +234,14 @@ impl<S: ListSource> ListView<S> {
         }
         while self.fuzzy.is_working() {
             self.fuzzy.step();
+        }
+    }
+
+    /// The number of listed rows.
+    fn count(&self) -> usize {
+        match self.filter.text().is_empty() {
+            true => self.fuzzy.count().min(self.suggested),
+            false => self.fuzzy.count(),
         }
     }
 
@@ -285,8 +314,16 @@ impl<S: ListSource> ListView<S> {
             return self.text_key(key, cx);
         }
         self.message = None;
-        let count = self.fuzzy.count();
-        match cx.keys.action(KeyContext::List, key) {
+        let action = cx.keys.action(KeyContext::List, key);
+        let is_down = matches!(
+            action,
+            Some(KeyAction::ListDown | KeyAction::ListPageDown | KeyAction::ListBottom)
+        );
+        if is_down && self.scroll.selected() + 1 >= self.count() {
+            self.suggested = usize::MAX;
+        }
+        let count = self.count();
+        match action {
             Some(KeyAction::ListUp) => self.scroll.select_next(false, count),
             Some(KeyAction::ListDown) => self.scroll.select_next(true, count),
             Some(KeyAction::ListPageUp) => self.scroll.move_by(false, self.page, count),
@@ -301,7 +338,8 @@ impl<S: ListSource> ListView<S> {
             Some(KeyAction::Choose) => return self.with_selected(|source, entry| Some(source.choose(entry, cx)), cx),
             Some(KeyAction::Suspend | KeyAction::Redraw) => return KeyResponse::Ignored,
             action => {
-                if let Some(action) = action.filter(|action| self.source.key_hints().contains(action)) {
+                let (shown, adjusting) = (self.source.key_hints(), self.source.adjusting_actions());
+                if let Some(action) = action.filter(|action| shown.contains(action) || adjusting.contains(action)) {
                     return self.with_selected(|source, entry| source.perform(action, entry, cx), cx);
                 }
                 if self.filter.handle_key(key, cx.keys) {
@@ -344,7 +382,7 @@ impl<S: ListSource> ListView<S> {
         self.below = 0;
         let theme = cx.theme;
         self.page = usize::from(area.height).max(1);
-        let count = self.fuzzy.count();
+        let count = self.count();
         if count == 0 {
             let text = match (self.loaded, self.items.is_empty()) {
                 (false, _) => "…",
@@ -355,7 +393,7 @@ impl<S: ListSource> ListView<S> {
             return;
         }
         let window = self.scroll.visible(count, area.height.into());
-        self.below = count - window.end;
+        self.below = self.fuzzy.count() - window.end;
         let shown: Vec<usize> = self.fuzzy.matches().skip(window.start).take(window.len()).collect();
         let names = Arc::clone(&self.names);
         let cap = usize::from(area.width / 2).max(12);
@@ -423,7 +461,12 @@ impl<S: ListSource> ListView<S> {
                 let width = area
                     .width
                     .saturating_sub(u16::try_from(more.chars().count()).unwrap_or(0));
-                hints(self.source.key_hints(), self.source.choose_label(), width, cx).push(more, theme.dim)
+                let mut row = hints(self.source.key_hints(), self.source.choose_label(), width, cx);
+                let adjustment = self.selected().map(|entry| self.source.adjustment(entry, cx));
+                if let Some(text) = adjustment.filter(|text| !text.is_empty()) {
+                    row = row.push(format!("   {text}"), theme.accent);
+                }
+                row.push(more, theme.dim)
             }
         };
         row.truncate(area.width.into()).draw(area.x, area.y, area.width, buf);
@@ -436,7 +479,13 @@ impl<S: ListSource> ModalView for ListView<S> {
     fn placement(&self) -> ViewPlacement {
         match self.source.placement() {
             ViewPlacement::Inline(rows) if self.loaded => {
-                let needed = u16::try_from(self.items.len()).unwrap_or(u16::MAX).saturating_add(2);
+                let listed = self.items.len().min(self.suggested);
+                let listed = if self.filter.text().is_empty() {
+                    listed
+                } else {
+                    self.items.len()
+                };
+                let needed = u16::try_from(listed).unwrap_or(u16::MAX).saturating_add(2);
                 ViewPlacement::Inline(rows.min(needed).max(3))
             }
             place => place,

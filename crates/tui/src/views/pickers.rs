@@ -1,15 +1,34 @@
 //! Pickers for models, modes and themes.
 
+use super::effort::{EFFORTS, effort_name};
 use super::list::{ListItems, ListResponse, ListSource};
 use crate::action::AppAction;
-use crate::backend::PickerItem;
+use crate::backend::{PickerItem, PickerModel};
+use crate::keys::KeyAction;
 use crate::row::StyledRow;
 use crate::theme::{self, Theme};
 use crate::view::ViewContext;
+use model::Effort;
 use session::Command;
 
 /// The available models.
-pub(crate) struct ModelPicker;
+#[derive(Default)]
+pub(crate) struct ModelPicker {
+    /// The chosen reasoning effort.
+    effort: Option<Effort>,
+}
+
+impl ModelPicker {
+    /// The effort that a model would get: the chosen one, then that of the session if the user chose one, then the
+    /// default of the model.
+    fn effort_of(&self, model: PickerModel, cx: &ViewContext<'_>) -> Option<Effort> {
+        let info = &cx.state.info;
+        let default = info.default_effort.map_or("", effort_name);
+        let session = EFFORTS.into_iter().find(|effort| effort_name(*effort) == info.effort);
+        let session = session.filter(|effort| effort_name(*effort) != default);
+        self.effort.or(session).or(model.default_effort)
+    }
+}
 
 /// The available modes.
 pub(crate) struct ModePicker;
@@ -66,15 +85,58 @@ impl ListSource for ModelPicker {
         current(entries, &cx.state.info.model)
     }
 
+    fn adjusting_actions(&self) -> &'static [KeyAction] {
+        &[KeyAction::LessEffort, KeyAction::MoreEffort]
+    }
+
+    fn adjustment(&self, choice: &PickerItem, cx: &ViewContext<'_>) -> String {
+        let Some(model) = choice.model.filter(|model| model.has_effort) else {
+            return String::new();
+        };
+        let name = self.effort_of(model, cx).map_or("default", effort_name);
+        let [less, more] = [KeyAction::LessEffort, KeyAction::MoreEffort].map(|action| cx.keys.hint(action));
+        let keys = match (less.as_str(), more.as_str()) {
+            ("left", "right") => "←→".to_owned(),
+            (less, more) => format!("{less} {more}"),
+        };
+        format!("{keys} effort: {name}")
+    }
+
+    /// Lowers or raises the effort of the selected model.
+    fn perform(&mut self, action: KeyAction, choice: &PickerItem, cx: &ViewContext<'_>) -> Option<ListResponse> {
+        let model = choice.model.filter(|model| model.has_effort)?;
+        let current = self.effort_of(model, cx).unwrap_or(Effort::Medium);
+        let at = EFFORTS.iter().position(|effort| *effort == current)?;
+        let next = match action {
+            KeyAction::LessEffort => at.checked_sub(1),
+            _ => Some(at + 1),
+        };
+        self.effort = next.and_then(|at| EFFORTS.get(at)).copied().or(Some(current));
+        Some(ListResponse::Stay)
+    }
+
+    /// The suggested models, unless the current one is another.
+    fn suggested(&self, entries: &[PickerItem], cx: &ViewContext<'_>) -> usize {
+        let is_suggested = |choice: &&PickerItem| choice.model.is_some_and(|model| model.is_suggested);
+        let count = entries.iter().take_while(is_suggested).count();
+        match count > current(entries, &cx.state.info.model) {
+            true => count,
+            false => entries.len(),
+        }
+    }
+
     fn choose(&mut self, choice: &PickerItem, _: &ViewContext<'_>) -> ListResponse {
         match &choice.unavailable_reason {
             Some(obstacle) => ListResponse::Act(AppAction::Flash(format!(
                 "{}: {obstacle}; run /setup to store a key",
                 choice.name
             ))),
-            None => ListResponse::close_and(AppAction::Send(Command::SetModel {
+            None => ListResponse::close_and(AppAction::ChooseModel {
                 name: choice.name.clone(),
-            })),
+                effort: self
+                    .effort
+                    .filter(|_| choice.model.is_some_and(|model| model.has_effort)),
+            }),
         }
     }
 

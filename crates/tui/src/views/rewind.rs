@@ -72,9 +72,9 @@ impl ListSource for RewindPicker {
             _ if prompt.changed.is_empty() => String::new(),
             [one] => {
                 let name = one.path.file_name().unwrap_or(one.path.as_os_str());
-                format!("{} changed since  ", sanitise(&name.to_string_lossy()))
+                format!("{} changed after it  ", sanitise(&name.to_string_lossy()))
             }
-            _ => format!("{} changed since  ", prompt.changed),
+            _ => format!("{} changed after it  ", prompt.changed),
         };
         let right = StyledRow::new(files, cx.theme.warn).push(age(prompt.at, self.now), cx.theme.dim);
         (StyledRow::empty(), right)

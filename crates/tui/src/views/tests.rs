@@ -6,7 +6,7 @@ use crate::backend::{ConflictChoice, RestoreRequest, RewindScope};
 use crate::state::AppState;
 use crate::test_support::{FakeBackend, FakeKeyring, NOW, SIZES, ViewHarness};
 use crate::views::setup::SetupView;
-use model::{CallId, Cost, Message, Stop, Usage};
+use model::{CallId, Cost, Effort, Message, Stop, Usage};
 use session::{
     BlobId, Body, Change, Command, Event, Item, ItemId, LedgerSection, PromptDifference, PromptRecord, RequestEnd,
     RequestId, RequestRecord, SessionId, Time, Todo as SessionTodo, TodoStatus, Totals,
@@ -276,8 +276,60 @@ async fn enter_chooses_the_found_model() {
     let mut view = open_view("models", &harness);
     harness.render(view.as_mut(), (80, 24)).await;
     match after_closing(harness.press(view.as_mut(), "q w e n enter")) {
-        Some(AppAction::Send(Command::SetModel { name })) => assert_eq!(name, "ollama/qwen3:32b"),
+        Some(AppAction::ChooseModel { name, effort }) => {
+            assert_eq!((name.as_str(), effort), ("ollama/qwen3:32b", None))
+        }
         _ => panic!("no model was chosen"),
+    }
+}
+
+#[tokio::test]
+async fn left_and_right_change_the_effort_of_the_selected_model() {
+    for (keys, shown, chosen) in [
+        ("", "effort: medium", None),
+        ("right", "effort: high", Some(Effort::High)),
+        ("right right right right", "effort: max", Some(Effort::Max)),
+        ("left left", "effort: minimal", Some(Effort::Minimal)),
+        ("left left left left left", "effort: none", Some(Effort::None)),
+    ] {
+        let harness = ViewHarness::new(fake_backend());
+        let mut view = open_view("models", &harness);
+        harness.render(view.as_mut(), (80, 24)).await;
+        harness.press(view.as_mut(), keys);
+        let seen = harness.render(view.as_mut(), (80, 24)).await;
+        assert!(seen.contains(&format!("←→ {shown}")), "{keys}: {seen}");
+        match after_closing(harness.press(view.as_mut(), "enter")) {
+            Some(AppAction::ChooseModel { name, effort }) => {
+                assert_eq!(
+                    (name.as_str(), effort),
+                    ("anthropic/claude-sonnet-4-6", chosen),
+                    "{keys}"
+                );
+            }
+            _ => panic!("no model was chosen"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn suggested_models_are_listed_first_and_a_search_or_the_end_of_the_list_shows_all() {
+    let harness = ViewHarness::new(fake_backend());
+    let listed = |seen: &str| -> Vec<bool> {
+        ["claude", "gpt-5.5", "qwen"]
+            .iter()
+            .map(|name| seen.contains(name))
+            .collect()
+    };
+    for (keys, expected) in [
+        ("", [true, false, false]),
+        ("g p t", [false, true, false]),
+        ("down", [true, true, true]),
+    ] {
+        let mut view = open_view("models", &harness);
+        harness.render(view.as_mut(), (80, 24)).await;
+        harness.press(view.as_mut(), keys);
+        let seen = harness.render(view.as_mut(), (80, 24)).await;
+        assert_eq!(listed(&seen), expected, "{keys}: {seen}");
     }
 }
 
