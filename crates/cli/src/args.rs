@@ -601,6 +601,7 @@ mod tests {
             (&["--mode", "ask"], "Some(\"ask\")"),
             (&["--permission", "read-only"], "Some(ReadOnly)"),
             (&["--effort", "high"], "Some(High)"),
+            (&["--plain"], ""),
         ];
         let commands = definition();
         let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();

@@ -52,7 +52,7 @@ use crate::{log, output, project};
 use host::SessionFlags;
 use host::redaction::Redactor;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
 /// Runs a command and prints its failure.
@@ -98,6 +98,9 @@ fn wants_json(command: &CliCommand) -> bool {
 
 fn run_command(hew: Cli, env: &ProcessEnv) -> Result<ExitStatus> {
     let global = &hew.global;
+    // Plain text for screen readers: no screen, colours, tables or animation.
+    let plain = hew.open.plain.then(|| env.clone().with("TERM", Path::new("dumb")));
+    let env = plain.as_ref().unwrap_or(env);
     log::init(global.log.as_deref(), env)?;
     let Some(command) = hew.command else {
         return block_on(open::open(hew.open, global, env));

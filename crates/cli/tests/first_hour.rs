@@ -226,3 +226,53 @@ async fn values_of_commands_are_completed_and_rules_files_can_be_created() {
     tmux.press(&["Down", "Enter"]).unwrap();
     tmux.wait_until(|_| own.exists()).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_session_that_asks_before_changes_still_asks_in_another_process() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let tmux = Tmux::start(&fixture.hew, 100, 30).unwrap();
+    tmux.wait_for_text("accept edits").await.unwrap();
+    enter(&tmux, "hello", "Finished.").await;
+    tmux.press(&["BTab"]).unwrap();
+    tmux.wait_for_text("plan ·").await.unwrap();
+    tmux.press(&["BTab"]).unwrap();
+    tmux.wait_for_text("ask ·").await.unwrap();
+    tmux.press(&["C-d"]).unwrap();
+    tmux.wait_for_text("to continue: hew resume").await.unwrap();
+    tmux.close().unwrap();
+    for start in [&["resume"][..], &["-c"], &["fork"]] {
+        let hew = start.iter().fold(fixture.hew.clone(), |hew, word| hew.arg(word));
+        let tmux = Tmux::start(&hew, 100, 30).unwrap();
+        tmux.wait_for_text("ask ·").await.unwrap();
+        if start == ["resume"] {
+            enter(&tmux, "write b.txt", "Allow once").await;
+            assert!(!fixture.project.root().join("b.txt").exists());
+            tmux.press(&["Escape"]).unwrap();
+            tmux.wait_for_text("Write b.txt · interrupted").await.unwrap();
+        }
+        tmux.close().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_command_that_resumes_a_plain_session_works_on_the_same_terminal() {
+    if !Tmux::is_installed() {
+        return;
+    }
+    let fixture = fixture().await;
+    let tmux = Tmux::start(&fixture.hew.clone().arg("--plain"), 100, 30).unwrap();
+    tmux.wait_for_text("/quit ends").await.unwrap();
+    enter(&tmux, "hello", "Finished.").await;
+    enter(&tmux, "/quit", "to continue: hew resume").await;
+    tmux.close().unwrap();
+    for words in [&["resume", "--plain"][..], &["--plain", "resume"], &["--plain", "fork"]] {
+        let hew = words.iter().fold(fixture.hew.clone(), |hew, word| hew.arg(word));
+        let tmux = Tmux::start(&hew, 100, 30).unwrap();
+        tmux.wait_for_text("/quit ends").await.unwrap();
+        enter(&tmux, "/status", "session: 0").await;
+        tmux.close().unwrap();
+    }
+}

@@ -32,7 +32,7 @@ pub(crate) struct OpenArgs {
     #[arg(long, short, visible_alias = "image", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) file: Vec<PathBuf>,
     /// Read and print line by line, without a screen: for screen readers and dumb terminals
-    #[arg(long)]
+    #[arg(global = true, long)]
     pub(crate) plain: bool,
     /// Show a session of a running `hew serve`: of this computer, at an address, or of a pairing link
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["file", "add_dir", "plain"])]

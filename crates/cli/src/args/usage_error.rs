@@ -35,6 +35,9 @@ pub(super) fn explain(error: &Error, arguments: &[String]) -> Option<Failure> {
         if let Some(hint) = known {
             return Some(Failure::usage(format!("there is no flag `{word}`")).hint(hint));
         }
+        if let Some(failure) = misplaced(word, &definition, arguments) {
+            return Some(failure);
+        }
         let help = format!("`{path} --help` lists the flags");
         let hint = match nearest_flag(word, within) {
             Some(name) => format!("did you mean `--{name}`? {help}"),
@@ -63,6 +66,22 @@ pub(super) fn explain(error: &Error, arguments: &[String]) -> Option<Failure> {
             None => failure.hint(format!("`{path} --help` lists the commands")),
         },
     )
+}
+
+/// The error about a flag of `hew` itself with a command that does not have it.
+fn misplaced(word: &str, top: &Command, arguments: &[String]) -> Option<Failure> {
+    let name = word.split('=').next().unwrap_or(word);
+    let is_same = |arg: &clap::Arg| {
+        let long = arg.get_long_and_visible_aliases().unwrap_or_default();
+        let short = arg.get_short_and_visible_aliases().unwrap_or_default();
+        long.iter().any(|long| name.strip_prefix("--") == Some(long))
+            || short.iter().any(|short| name == format!("-{short}"))
+    };
+    top.get_arguments().find(|arg| is_same(arg))?;
+    let command = arguments.iter().find_map(|word| top.find_subcommand(word))?;
+    let command = command.get_name();
+    let failure = Failure::usage(format!("`hew {command}` has no flag `{name}`"));
+    Some(failure.hint(format!("`hew {command} --help` lists its flags")))
 }
 
 /// The first line of clap's message.
@@ -283,6 +302,24 @@ mod tests {
         let arguments: Vec<String> = words.iter().map(|word| word.to_string()).collect();
         let error = parse_args(arguments.clone()).unwrap_err();
         super::explain(&error, &arguments).map(|failure| failure.hint.unwrap())
+    }
+
+    #[test]
+    fn a_flag_of_another_command_is_not_suggested_again() {
+        for (words, expected) in [
+            (
+                &["--add-dir", "x", "models"][..],
+                "`hew models` has no flag `--add-dir`",
+            ),
+            (&["models", "--add-dir=x"], "`hew models` has no flag `--add-dir`"),
+            (&["-c", "undo"], "`hew undo` has no flag `-c`"),
+            (&["--image", "x", "diff"], "`hew diff` has no flag `--image`"),
+        ] {
+            let arguments: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+            let error = parse_args(arguments.clone()).unwrap_err();
+            let failure = super::explain(&error, &arguments).unwrap();
+            assert_eq!(failure.message, expected, "{words:?}");
+        }
     }
 
     #[test]

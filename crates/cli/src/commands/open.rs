@@ -12,13 +12,17 @@ use headless::output::color::color_depth;
 use headless::output::terminal_kind;
 use model::Message;
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::Arc;
 use tui::{Options, SessionTarget, TuiExit};
 
 /// Whether the terminal front end can be shown here.
 pub(super) fn is_possible(env: &ProcessEnv) -> bool {
     is_terminal() && !is_dumb(env)
+}
+
+/// Whether a session can only be shown line by line here.
+pub(super) fn is_line_based(env: &ProcessEnv) -> bool {
+    is_terminal() && is_dumb(env)
 }
 
 fn is_terminal() -> bool {
@@ -50,10 +54,8 @@ pub(super) async fn open(args: OpenArgs, global: &GlobalArgs, env: &ProcessEnv) 
         let session = args.session.map_or(SessionTarget::Newest, SessionTarget::Named);
         return super::attach::attach(server, session, first, global, env).await;
     }
-    if args.plain || is_dumb(env) {
-        // Plain text for screen readers: no colours, tables or animation.
-        let env = env.clone().with("TERM", Path::new("dumb"));
-        return line_session::talk(args, turn, global, &env).await;
+    if is_dumb(env) {
+        return line_session::talk(args, turn, global, env).await;
     }
     let which = match (args.session, args.continue_last) {
         (Some(id), _) => SessionTarget::Named(id),

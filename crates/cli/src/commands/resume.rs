@@ -1,13 +1,13 @@
 //! `hew resume` and `hew fork`: continue a session or a copy of it.
 
-use super::{open, run};
-use crate::args::{GlobalArgs, ResumeArgs, TurnArgs};
+use super::{line_session, open, run};
+use crate::args::{GlobalArgs, OpenArgs, ResumeArgs, TurnArgs};
 use crate::environment::ProcessEnv;
 use crate::exit::ExitStatus;
 use crate::failure::{Failure, Result};
 use crate::{output, project};
 use headless::structured_answer::AnswerSchema;
-use session::Command;
+use session::{Command, Store as _};
 
 pub(super) async fn resume(args: ResumeArgs, global: &GlobalArgs, env: &ProcessEnv) -> Result<ExitStatus> {
     let expected = args.turn.output_schema.as_deref().map(AnswerSchema::read).transpose()?;
@@ -19,6 +19,14 @@ pub(super) async fn resume(args: ResumeArgs, global: &GlobalArgs, env: &ProcessE
     if words.is_empty() && args.turn.is_for_a_person() && open::is_possible(env) {
         let which = tui::SessionTarget::Named(meta.id.to_string());
         return open::show(which, args.turn, None, open::UnfinishedTurn::On, global, env).await;
+    }
+    let is_line_based = words.is_empty() && args.turn.is_for_a_person() && open::is_line_based(env);
+    if is_line_based && host::is_complete(&store.load(meta.id).await?.items) {
+        let session = OpenArgs {
+            session: Some(meta.id.to_string()),
+            ..OpenArgs::default()
+        };
+        return line_session::talk(session, args.turn, global, env).await;
     }
     let command = run::prompt(&words, &args.turn)?.unwrap_or(Command::Continue);
     run::resume(meta, store, command, args.turn, expected, global, env).await
@@ -41,6 +49,13 @@ pub(super) async fn fork(id: Option<&str>, global: &GlobalArgs, env: &ProcessEnv
             env,
         )
         .await;
+    }
+    if open::is_line_based(env) {
+        let session = OpenArgs {
+            session: Some(copy.to_string()),
+            ..OpenArgs::default()
+        };
+        return line_session::talk(session, TurnArgs::default(), global, env).await;
     }
     output::print_checked(&format!("{copy}\n"))?;
     output::print_stderr(&format!(
