@@ -64,6 +64,11 @@ async fn a_session_continues_while_another_one_is_shown_and_asks_for_attention()
     tmux.write("outside").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Allow once").await.unwrap();
+    tmux.write("/sessions").unwrap();
+    tmux.press(&["Enter"]).unwrap();
+    tmux.wait_for_text("open · needs your answer").await.unwrap();
+    tmux.press(&["Escape"]).unwrap();
+    tmux.wait_for_text("Allow once").await.unwrap();
     tmux.write("y").unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("The file is written.").await.unwrap();

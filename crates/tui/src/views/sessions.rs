@@ -102,6 +102,7 @@ impl ListSource for SessionPicker {
         };
         let live = cx.state.others.iter().find(|other| other.id == meta.id);
         let right = match (here, live.map(|live| live.activity)) {
+            (true, _) if !cx.state.questions.is_empty() => StyledRow::new("open · needs your answer", cx.theme.warn),
             (true, _) if cx.state.is_working() => StyledRow::new("open · working", cx.theme.good),
             (true, _) => StyledRow::new("open", cx.theme.good),
             (false, Some(LiveActivity::WaitsForUser)) => StyledRow::new("needs your answer", cx.theme.warn),
