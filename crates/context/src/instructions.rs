@@ -18,6 +18,8 @@ pub(crate) struct InstructionFile {
     /// Their path and text.
     pub(crate) rules: RulesFile,
     pub(crate) scope: InstructionScope,
+    /// When the model should read them, if nothing else includes them.
+    pub(crate) description: Option<String>,
     /// The folder that patterns are relative to; `None` for the user's, which apply in every folder of the project.
     root: Option<PathBuf>,
 }
@@ -57,14 +59,20 @@ fn read(sources: &RuleSources, path: &Path, origin: FileOrigin<'_>) -> Option<In
     if body.trim().is_empty() {
         return None;
     }
-    let files = front
-        .get(&["applyTo", "apply_to", "globs"])
-        .filter(|files| !files.trim().is_empty());
-    let scope = match front.get(&["alwaysApply"]) {
-        Some("true") => InstructionScope::Always,
-        Some(_) | None => files.map_or(InstructionScope::OnMention, scope),
+    let files = front.get(&["applyTo", "apply_to", "globs", "paths"]);
+    // Claude Code's rules apply to all files unless they name some.
+    let in_claude = path.components().any(|part| part.as_os_str() == ".claude");
+    let scope = match (front.get(&["trigger"]), front.flag("alwaysApply"), files) {
+        (Some("always_on"), ..) | (_, Some(true), _) => InstructionScope::Always,
+        (Some("manual" | "model_decision"), ..) => InstructionScope::OnMention,
+        (_, _, Some(files)) => scope(files),
+        (_, _, None) if in_claude => InstructionScope::Always,
+        (_, _, None) => InstructionScope::OnMention,
     };
+    let is_offered = matches!(scope, InstructionScope::OnMention) && front.get(&["trigger"]) != Some("manual");
+    let description = front.get(&["description"]).filter(|_| is_offered);
     Some(InstructionFile {
+        description: description.map(str::to_owned),
         rules: RulesFile {
             path: sources.display_path(path),
             text: body.trim().to_owned(),
@@ -187,6 +195,17 @@ mod tests {
                 "repo/.cursor/rules/a.mdc",
                 "---\nglobs:\nalwaysApply: true\n---\nCursor.",
             ),
+            ("repo/.claude/rules/any.md", "Claude."),
+            ("repo/.claude/rules/some.md", "---\npaths:\n  - '*.py'\n---\nPython."),
+            ("repo/.windsurf/rules/a.md", "---\ntrigger: always_on\n---\nWindsurf."),
+            (
+                "repo/.windsurf/rules/b.md",
+                "---\ntrigger: glob\nglobs: *.go,*.py\n---\nGo.",
+            ),
+            (
+                "repo/.windsurf/rules/c.md",
+                "---\ntrigger: manual\nglobs: *.py\n---\nManual.",
+            ),
             ("repo/.hew/instructions/all.md", "---\napplyTo: '**'\n---\nAll."),
             ("repo/.hew/instructions/asked.md", "Asked."),
             ("repo/.hew/instructions/empty.md", "---\napplyTo: '**'\n---\n"),
@@ -199,18 +218,19 @@ mod tests {
         let sources = RuleSources::new(&workspace, Some(temp.path().join("home")));
         let found = find_instructions(&sources);
         let texts: Vec<&str> = found.iter().map(|file| file.rules.text.as_str()).collect();
-        assert_eq!(texts, ["Mine.", "Cursor.", "Web.", "All.", "Asked."]);
+        let expected = "Mine. Claude. Python. Cursor. Windsurf. Go. Manual. Web. All. Asked.";
+        assert_eq!(texts.join(" "), expected);
         let for_file = |file: &str| {
             let path = sources.root().join(file);
             let found = found.iter().filter(|file| file.applies_to(&path, &sources));
             found.map(|file| file.rules.text.as_str()).collect::<Vec<_>>()
         };
-        assert_eq!(for_file("web/x.py"), ["Mine.", "Web."]);
+        assert_eq!(for_file("web/x.py"), ["Mine.", "Python.", "Go.", "Web."]);
         assert_eq!(for_file("x.rs"), Vec::<&str>::new());
-        assert!(
-            matches!(found[1].scope, InstructionScope::Always)
-                && matches!(found[3].scope, InstructionScope::Always)
-                && matches!(found[4].scope, InstructionScope::OnMention)
-        );
+        let always = found
+            .iter()
+            .filter(|file| matches!(file.scope, InstructionScope::Always));
+        let always: Vec<&str> = always.map(|file| file.rules.text.as_str()).collect();
+        assert_eq!(always, ["Claude.", "Cursor.", "Windsurf.", "All."]);
     }
 }

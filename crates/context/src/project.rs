@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
-use workspace::{GitHead, Workspace};
+use workspace::{GitHead, GitRepository, Workspace};
 
 /// Maximum bytes of the project's file list.
 const MAX_FILE_LIST_BYTES: usize = 1_000;
@@ -26,6 +26,10 @@ const MAX_SUGGESTIONS: usize = 20;
 const JOBS: &str = "Running in the background";
 /// The name of the fact with the project's file list.
 const FILES: &str = "Files";
+/// The name of the fact with rules that the model reads when they apply.
+const RULES: &str = "Rules to read when they apply";
+/// Maximum bytes of that fact.
+const MAX_RULES_BYTES: usize = 2_000;
 
 /// The project context of a session, read from disk.
 pub struct DiskContext {
@@ -143,7 +147,7 @@ impl DiskContext {
     fn git(&self) -> Option<Fact> {
         let repositories = self.workspace.repositories();
         let states = repositories.iter().filter_map(|(folder, repository)| {
-            let state = git_state(folder, &repository.head)?;
+            let state = git_state(folder, repository)?;
             Some(match *folder == self.workspace.root() {
                 true => state,
                 false => format!("{}: {state}", folder.display()),
@@ -190,6 +194,23 @@ impl DiskContext {
             value: names.join(", "),
             delivery: FactDelivery::Always,
         })
+    }
+
+    /// Instructions that are included only on mention, with their descriptions.
+    fn described_rules(&self) -> Option<String> {
+        let instructions = lock(&self.instructions);
+        let described = instructions.iter().filter_map(|file| {
+            let description = file.description.as_deref()?.lines().next()?;
+            Some(format!("\n  {}: {description}", file.rules.path.display()))
+        });
+        let mut list = String::new();
+        for line in described {
+            if list.len() + line.len() > MAX_RULES_BYTES {
+                break;
+            }
+            list.push_str(&line);
+        }
+        (!list.is_empty()).then_some(list)
     }
 
     fn running(&self, known: &DeliveredNotes) -> Option<Fact> {
@@ -279,6 +300,8 @@ impl ProjectContext for DiskContext {
             let value = more.collect::<Vec<_>>().join(", ");
             facts.push(fact("Other folders of the project", value, FactDelivery::OnChange));
         }
+        let rules = self.described_rules();
+        facts.extend(rules.map(|rules| fact(RULES, rules, FactDelivery::OnChange)));
         if !known.has_fact(FILES)
             && let Some(sketch) = self.workspace.overview(MAX_FILE_LIST_BYTES)
         {
@@ -306,6 +329,7 @@ impl ProjectContext for DiskContext {
             file == name
                 || file
                     .strip_suffix(".md")
+                    .or_else(|| file.strip_suffix(".mdc"))
                     .is_some_and(|stem| stem.trim_end_matches(".instructions") == name)
         };
         let found = rules.into_iter().find(has_name).map(|rules| rules.text);
@@ -320,8 +344,8 @@ impl ProjectContext for DiskContext {
 }
 
 /// What is checked out in a folder, and the number of changed files.
-fn git_state(folder: &Path, head: &GitHead) -> Option<String> {
-    let head = match head {
+fn git_state(folder: &Path, repository: &GitRepository) -> Option<String> {
+    let head = match &repository.head {
         GitHead::Branch(name) => format!("branch {name}"),
         GitHead::Detached(commit) => format!("detached at {}", commit.chars().take(12).collect::<String>()),
         GitHead::Unknown => return None,
@@ -333,7 +357,11 @@ fn git_state(folder: &Path, head: &GitHead) -> Option<String> {
         Some(1) => ", 1 tracked file changed".into(),
         Some(many) => format!(", {many} tracked files changed"),
     };
-    Some(head + &changed)
+    let origin = repository
+        .origin()
+        .map(|origin| format!(" of {origin}"))
+        .unwrap_or_default();
+    Some(head + &origin + &changed)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -460,6 +488,32 @@ mod tests {
             fixture.prompt(),
             [".rules: first", "GEMINI.md: (This file no longer applies.)"]
         );
+    }
+
+    #[test]
+    fn rules_with_a_description_are_listed_and_found_by_name() {
+        let fixture = Fixture::new(&[
+            (
+                "repo/.cursor/rules/db.mdc",
+                "---\ndescription: Work on the database\nglobs:\n---\nUse transactions.",
+            ),
+            (
+                "repo/.cursor/rules/py.mdc",
+                "---\ndescription: Python\nglobs: *.py\n---\nUse types.",
+            ),
+            (
+                "repo/.windsurf/rules/hand.md",
+                "---\ndescription: By hand\ntrigger: manual\n---\nx",
+            ),
+        ]);
+        let facts = fixture.context.facts(&[], &DeliveredNotes::default());
+        let rules: Vec<&str> = facts
+            .iter()
+            .filter(|fact| fact.name == RULES)
+            .map(|fact| fact.value.as_str())
+            .collect();
+        assert_eq!(rules, ["\n  .cursor/rules/db.mdc: Work on the database"]);
+        assert_eq!(fixture.context.saved_prompt("db").as_deref(), Ok("Use transactions."));
     }
 
     #[test]

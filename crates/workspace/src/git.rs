@@ -49,6 +49,38 @@ impl Workspace {
     }
 }
 
+impl GitRepository {
+    /// The host and the path of the remote `origin`, such as `github.com/owner/name`.
+    pub fn origin(&self) -> Option<String> {
+        let config = read_text(&self.folder.as_ref()?.join("config"))?;
+        let mut is_origin = false;
+        let url = config.lines().map(str::trim).find_map(|line| {
+            if line.starts_with('[') {
+                is_origin = line.replace(' ', "") == "[remote\"origin\"]";
+            }
+            let (key, value) = line.split_once('=').filter(|_| is_origin)?;
+            (key.trim() == "url").then(|| value.trim().trim_matches('"').to_owned())
+        });
+        remote_name(&url?)
+    }
+}
+
+/// The host and the path of a remote on another machine, without credentials.
+fn remote_name(url: &str) -> Option<String> {
+    let (host, path) = match url.split_once("://") {
+        Some(("file", _)) => return None,
+        Some((_, rest)) => rest.split_once('/')?,
+        None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
+    };
+    let host = host.rsplit('@').next()?.split(':').next()?;
+    let path = path.trim_matches('/');
+    let name = format!("{host}/{}", path.strip_suffix(".git").unwrap_or(path));
+    let is_plain = name
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || "-._/~".contains(letter));
+    (is_plain && name.len() <= MAX_REMOTE && !host.is_empty() && !path.is_empty()).then_some(name)
+}
+
 /// The repository that contains this path.
 pub fn repository_of(path: &Path) -> Option<GitRepository> {
     path.ancestors().find_map(|folder| {
@@ -72,6 +104,8 @@ pub fn blob_name(bytes: &[u8]) -> String {
 
 /// A larger file is not one that git writes.
 const MAX_BYTES: u64 = 64 * 1024;
+/// Maximum bytes of a remote's name.
+const MAX_REMOTE: usize = 200;
 
 /// The text of a regular file. A link is not followed, because it could show part of a hidden file.
 fn read_text(path: &Path) -> Option<String> {
@@ -143,5 +177,40 @@ fn head(directory: &Path) -> GitHead {
     match content.len() >= 40 && content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         true => GitHead::Detached(content.to_owned()),
         false => GitHead::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_is_named_without_credentials() {
+        for (url, expected) in [
+            ("https://github.com/owner/name.git", Some("github.com/owner/name")),
+            (
+                "https://user:token@github.com/owner/name/",
+                Some("github.com/owner/name"),
+            ),
+            ("git@github.com:owner/name.git", Some("github.com/owner/name")),
+            (
+                "ssh://git@host.example:2222/group/sub/name",
+                Some("host.example/group/sub/name"),
+            ),
+            ("/srv/git/name.git", None),
+            ("../name", None),
+            ("file:///srv/name.git", None),
+            ("https://github.com/owner/na me", None),
+        ] {
+            assert_eq!(remote_name(url).as_deref(), expected, "{url}");
+        }
+        let temp = tempfile::tempdir().unwrap();
+        let git = temp.path().join(".git");
+        fs::create_dir_all(&git).unwrap();
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        let config = "[core]\n\turl = x:y\n[remote \"other\"]\n\turl = a.example:b\n[remote \"origin\"]\n\turl = git@c.example:d.git\n";
+        fs::write(git.join("config"), config).unwrap();
+        let repository = repository_of(temp.path()).unwrap();
+        assert_eq!(repository.origin().as_deref(), Some("c.example/d"));
     }
 }

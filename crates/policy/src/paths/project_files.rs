@@ -1,7 +1,7 @@
 //! The project files that hew reads as instructions, rules or settings. All of them are protected.
 
 /// Rules files that agents share; the first one in a folder is used.
-pub const SHARED_RULES: &[&str] = &["AGENTS.md", "AGENT.md"];
+pub const SHARED_RULES: &[&str] = &["AGENTS.override.md", "AGENTS.md", "AGENT.md"];
 /// Rules files of single agents; the first one in a folder is used, after the shared one. A folder of such a name
 /// contains several files.
 pub const AGENT_RULES: &[&str] = &[
@@ -12,6 +12,7 @@ pub const AGENT_RULES: &[&str] = &[
     ".clinerules",
     ".github/copilot-instructions.md",
     "CLAUDE.md",
+    ".claude/CLAUDE.md",
     "GEMINI.md",
     "CRUSH.md",
     "rules.md",
@@ -21,7 +22,13 @@ pub const LOCAL_RULES: &[&str] = &["AGENTS.local.md", "CLAUDE.local.md", "CRUSH.
 /// Folders that contain rules folders, in increasing precedence.
 pub const RULES_FOLDERS: [&str; 2] = [".roo", ".hew"];
 /// Folders with instructions for some files.
-pub const INSTRUCTION_FOLDERS: &[&str] = &[".cursor/rules", ".github/instructions", ".hew/instructions"];
+pub const INSTRUCTION_FOLDERS: &[&str] = &[
+    ".claude/rules",
+    ".cursor/rules",
+    ".windsurf/rules",
+    ".github/instructions",
+    ".hew/instructions",
+];
 /// Folders with slash commands, in increasing precedence.
 pub const COMMAND_FOLDERS: &[&str] = &[".github/prompts", ".claude/commands", ".roo/commands", ".hew/commands"];
 /// Folders with skills.
