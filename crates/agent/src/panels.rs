@@ -184,6 +184,9 @@ pub(crate) async fn refresh(session: &mut Session, timing: PanelTiming) -> Resul
         },
     };
     let updates = select_updates(session, cache).await;
+    if session.conversation.panels.scheduler.has_delayed_changes() {
+        session.conversation.panels.mark_stale();
+    }
     if !is_broken {
         return match updates.is_empty() {
             true => Ok(()),

@@ -3,6 +3,7 @@
 mod console;
 mod files;
 mod notes;
+mod polled_version;
 mod repo_map;
 mod repository;
 
@@ -193,7 +194,7 @@ impl OpenPanels {
         };
         let (kind, of) = name.split_once(':').map_or((name, ""), |(kind, of)| (kind, of.trim()));
         match (kind, of) {
-            ("tree", "") => Ok(Arc::new(files::TreePanel(sources.project.clone()))),
+            ("tree", "") => Ok(Arc::new(files::TreePanel::new(&sources.project))),
             ("repo_map", words) => match &sources.code_index {
                 Some(index) => Ok(Arc::new(repo_map::RepoMapPanel::new(&sources.project, index, words))),
                 None => Err(PanelError::NoIndex),

@@ -78,6 +78,32 @@ async fn a_file_panel_shows_changes_by_subtasks_and_by_other_programs() {
 }
 
 #[tokio::test]
+async fn the_tree_and_git_show_changes_by_other_programs_while_the_model_only_reads() {
+    let project = Project::new(&[("a.txt", "one\n")]).unwrap();
+    let hew = hew(&project);
+    let git = hew.clone().args(["tools", "run", "terminal", "--input"]);
+    let init = json!({"command": "git init -q && git add a.txt"}).to_string();
+    git.args([init.as_str(), "--yes"]).run().await.unwrap();
+    configure(&hew, &[("config.toml", "panels = ['tree', 'git:status --short']\n")]);
+    let file: PathBuf = project.path("new.txt");
+    // Slow content is not read before every request, and a change of the tree may be delayed by a few requests.
+    let script = Script::dynamic(move |seen| {
+        let is_shown = ["tree", "git:status --short"].map(|panel| shown(seen, panel).len() > 1);
+        match steps(seen) {
+            0 => std::fs::write(&file, "new\n").unwrap(),
+            1..150 if is_shown != [true; 2] => {}
+            _ => return Turn::text("Done."),
+        }
+        Turn::calls("grep", json!({"pattern": format!("word {}", steps(seen))}))
+    });
+    let server = Server::start(script).await.unwrap();
+    run(&hew, &server, &["run", "-m", MODEL, "go"]).await;
+    let seen = last(&server);
+    assert_eq!(shown(&seen, "git:status --short"), ["A  a.txt", "A  a.txt\n?? new.txt"]);
+    assert_eq!(shown(&seen, "tree"), ["a.txt", "a.txt\nnew.txt"]);
+}
+
+#[tokio::test]
 async fn panels_are_reopened_on_resume_and_laid_out_again_for_another_model() {
     let project = Project::new(&[("a.txt", "a one\n"), ("b.txt", "b one\n"), ("c.txt", "c one\n")]).unwrap();
     let hew = hew(&project);

@@ -21,6 +21,9 @@ struct PanelState {
     freezes: u32,
 }
 
+/// The delay of a change that a note replaces: it is not shown later.
+const NOTED: u32 = u32::MAX;
+
 /// Whether the provider's cache still contains the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheStatus {
@@ -92,6 +95,7 @@ impl PanelScheduler {
                 PanelChange::TooLong => {
                     let note = PanelTexts::load().outdated;
                     if shown.get(name).is_some_and(|shown| shown.hash == super::hash(&note)) {
+                        state.freezes = NOTED;
                         continue;
                     }
                     note
@@ -116,6 +120,11 @@ impl PanelScheduler {
         self.states
             .retain(|name, _| snapshots.iter().any(|snapshot| snapshot.name == *name));
         updates
+    }
+
+    /// Whether a change was delayed and is due with one of the next requests.
+    pub fn has_delayed_changes(&self) -> bool {
+        self.states.values().any(|state| (1..NOTED).contains(&state.freezes))
     }
 
     /// Records the content of a panel: the time changes only with the content.
@@ -167,13 +176,13 @@ fn change(
     if is_new {
         return PanelChange::Shown;
     }
-    let is_held = match snapshot.volatility.max_freezes() {
-        None => true,
-        Some(most) => state.freezes < most,
-    };
-    if is_held {
-        state.freezes += 1;
-        return PanelChange::None;
+    match snapshot.volatility.max_freezes() {
+        None => return PanelChange::None,
+        Some(most) if state.freezes < most => {
+            state.freezes += 1;
+            return PanelChange::None;
+        }
+        Some(_) => {}
     }
     // The byte length suffices to accept short panels.
     match snapshot.text.len() as u64 <= worth || counts(&snapshot.text) <= worth {

@@ -1,6 +1,7 @@
 //! Panels for the directory tree, a file, and diagnostics.
 
 use super::PanelError;
+use super::polled_version::PolledVersion;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -22,7 +23,24 @@ const FILE_BYTES: usize = 5 * 1024 * 1024;
 const FINDINGS: usize = 50;
 
 /// The project's directory tree.
-pub(super) struct TreePanel(pub(super) Project);
+pub(super) struct TreePanel {
+    project: Project,
+    version: PolledVersion,
+}
+
+impl TreePanel {
+    pub(super) fn new(project: &Project) -> Self {
+        TreePanel {
+            project: project.clone(),
+            version: PolledVersion::default(),
+        }
+    }
+
+    async fn text(&self) -> Option<String> {
+        let workspace = self.project.workspace.clone();
+        run_blocking(move || Ok(tree(&workspace))).await.ok().flatten()
+    }
+}
 
 impl Panel for TreePanel {
     fn name(&self) -> &str {
@@ -33,9 +51,13 @@ impl Panel for TreePanel {
         Volatility::Session
     }
 
+    /// Other programs may create and remove files.
+    fn version(&self) -> BoxFuture<'_, Option<u64>> {
+        async { Some(self.version.get(self.text()).await) }.boxed()
+    }
+
     fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
-        let workspace = self.0.workspace.clone();
-        async move { run_blocking(move || Ok(tree(&workspace))).await.ok().flatten() }.boxed()
+        self.text().boxed()
     }
 }
 

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use workspace::Workspace;
 
 use super::PanelSources;
+use super::polled_version::PolledVersion;
 use crate::support::commands::{self as command, shell};
 
 /// Timeouts of git and gh.
@@ -61,6 +62,7 @@ const GITHUB_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) struct GitPanel {
     name: String,
     command: RepositoryCommand,
+    version: PolledVersion,
 }
 
 /// The output of a gh command. It is refreshed in the background, because it needs the network.
@@ -113,7 +115,11 @@ pub(super) fn create(kind: &str, arguments: &str, sources: &PanelSources) -> Res
         RepositoryCommand::new(kind, arguments, sources)?,
     );
     Ok(match kind {
-        "git" => Arc::new(GitPanel { name, command }),
+        "git" => Arc::new(GitPanel {
+            name,
+            command,
+            version: PolledVersion::default(),
+        }),
         _ => Arc::new(GithubPanel {
             name,
             command: Arc::new(command),
@@ -181,6 +187,11 @@ impl Panel for GitPanel {
 
     fn volatility(&self) -> Volatility {
         Volatility::Live
+    }
+
+    /// Other programs may change files and the repository.
+    fn version(&self) -> BoxFuture<'_, Option<u64>> {
+        async { Some(self.version.get(self.command.ask()).await) }.boxed()
     }
 
     fn snapshot<'a>(&'a self, _: &'a PanelContext<'a>) -> BoxFuture<'a, Option<String>> {
