@@ -251,5 +251,8 @@ fn call_grammar(tools: &tool::Registry) -> CallGrammar {
             }
         }
     }
+    for name in tools.unavailable_names().filter(|name| name.contains('_')) {
+        grammar.add_unavailable(name);
+    }
     grammar
 }

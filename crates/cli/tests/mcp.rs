@@ -127,6 +127,26 @@ async fn a_call_of_an_unknown_server_or_tool_names_the_known_ones() {
 }
 
 #[tokio::test]
+async fn a_tool_with_other_characters_in_its_name_is_found_by_each_of_its_names() {
+    let project = Project::new(&[("a.txt", "")]).unwrap();
+    let names = [
+        "get-item_v2",
+        "get-item.v2",
+        "mcp__dotted__get-item.v2",
+        "mcp__dotted__get-item_v2",
+        "dotted.get-item.v2",
+    ];
+    let calls = names.map(|name| Turn::calls(name, json!({})));
+    let server = Server::start(Script::new().turns(calls).turn(Turn::text("Done.")))
+        .await
+        .unwrap();
+    let hew = hew(&server, &project);
+    configure(&hew, &["dotted"], "");
+    run(&hew, &["--permission", "full"]).await;
+    assert_eq!(results(&last(&server)), ["dotted did get-item.v2"; 5]);
+}
+
+#[tokio::test]
 async fn a_tool_added_by_a_call_can_be_called_next() {
     let project = Project::new(&[("a.txt", "")]).unwrap();
     let calls = ["first", "second"].map(|name| Turn::calls(name, json!({})));

@@ -321,3 +321,38 @@ async fn calls_in_the_forms_of_other_agents_have_their_effect() {
     let fixed = BUGGY.replace("a - b", "a + b").replace("(2, 3)", "(3, 4)");
     assert_eq!(project.read("sum.py").unwrap(), fixed);
 }
+
+#[tokio::test]
+async fn calls_in_tags_of_tools_that_are_not_available_are_answered() {
+    let written = [
+        "<access_mcp_resource>\n<server_name>docs</server_name>\n<uri>x://y</uri>\n</access_mcp_resource>",
+        "<fetch_instructions>\n<task>create_mode</task>\n</fetch_instructions>",
+        "<write_to_file>\n<path>new.txt</path>\n<content>\nmore\nlines\n</content>\n</write_to_file>",
+        "<delete_path>\n<path>sum.py</path>\n</delete_path>",
+    ];
+    let turns = written.map(|call| Turn::text(format!("Next.\n\n{call}")));
+    let script = Script::new()
+        .without_side_reply()
+        .turns(turns)
+        .turn(Turn::text("Done: an <unknown_tag>x</unknown_tag> is text."));
+    let model = "anthropic/claude-sonnet-4-6";
+    let xml = ["--set", "tool_protocol=xml", "--set", "profile=ask", "go"];
+    let (output, project, server) = run(script, model, &xml).await;
+    let requests = requests(&server);
+    let results: Vec<&str> = requests.iter().skip(1).map(ParsedRequest::last_user_text).collect();
+    let expected = [
+        "In hew: `access_mcp_resource`",
+        "In hew: `skill`",
+        "In hew: `write_file`, which is not available",
+        "It is not available",
+    ];
+    assert_eq!(results.len(), expected.len(), "{} {}", output.stdout, output.stderr);
+    for (result, expected) in results.iter().zip(expected) {
+        assert!(
+            result.contains("There is no tool") && result.contains(expected),
+            "{result}"
+        );
+    }
+    assert_eq!(output.stdout, "Done: an <unknown_tag>x</unknown_tag> is text.\n");
+    assert_eq!(project.read("sum.py").unwrap(), BUGGY);
+}

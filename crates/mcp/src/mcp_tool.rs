@@ -6,7 +6,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use model::{Block, ToolSpec};
 use policy::Action;
 use serde_json::{Map, Value};
-use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, ToolEffect, fold_name};
+use tool::{CallContext, CallInput, CallPreview, DynTool, Error, Output, ToolEffect, fold_letters};
 
 use crate::content;
 use crate::definition::{McpDefinition, ReadOnlyHints};
@@ -66,7 +66,7 @@ impl DynTool for McpTool {
 
     /// Claude Code writes `mcp__server__tool`, others `mcp_server_tool`, `mcp--server--tool` or `server.tool`.
     fn answers_to(&self, folded: &str) -> bool {
-        let own = format!("{}{}", fold_name(&self.server), fold_name(&self.tool));
+        let own = format!("{}{}", fold_letters(&self.server), fold_letters(&self.tool));
         folded.strip_prefix("mcp").unwrap_or(folded) == own || folded == own
     }
 

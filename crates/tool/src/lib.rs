@@ -41,7 +41,7 @@ pub use input::{CallInput, optional_text};
 pub use notification::{NotificationSender, PendingNotification, ToolNotification};
 pub use output::{NextStep, Output};
 pub use preview::CallPreview;
-pub use registry::{Registry, adapted, fold_name};
+pub use registry::{Registry, adapted, fold_letters, fold_name};
 pub use terminals::{ClientTerminals, TerminalCommand, TerminalResult};
 pub use tool::{DynTool, RebuiltTool, Tool, ToolEffect, erase};
 pub use usage::{UsageReport, UsageReporter};

@@ -121,6 +121,7 @@ impl Registry {
             .or_else(|| all.iter().find(|tool| tool.answers_to(&whole)))
             .or(own);
         let found = found.or_else(|| all.iter().find(|tool| tool.answers_to(&folded)));
+        let found = found.or_else(|| all.iter().find(|tool| fold_letters(&tool.spec().name) == whole));
         let found = found.or_else(|| all.iter().find(|tool| fold_name(&tool.spec().name) == folded));
         found.cloned()
     }
@@ -156,6 +157,13 @@ impl Registry {
         aliases
             .filter(move |(alias, of)| **of == name && **alias != name)
             .map(|(alias, _)| *alias)
+    }
+
+    /// The names of tools that are not available, here or in other agents.
+    pub fn unavailable_names(&self) -> impl Iterator<Item = &str> {
+        let removed = self.aliases.iter().filter(|(_, own)| !self.tools.contains_key(*own));
+        let removed = removed.flat_map(|(alias, own)| [*alias, own.as_str()]);
+        removed.chain(self.hints.keys().copied())
     }
 
     /// Resolves a call by name or alias: the tool that runs it, and the input if it differs from the call's.
@@ -253,7 +261,8 @@ pub fn fold_name(name: &str) -> String {
     fold_letters(own.unwrap_or(name))
 }
 
-fn fold_letters(name: &str) -> String {
+/// A name without case and separators.
+pub fn fold_letters(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }

@@ -70,6 +70,11 @@ impl CallGrammar {
         self.required.insert(name.into(), required.collect());
     }
 
+    /// Adds the name of a tool that is not available, so that a call of it is answered and not shown as text.
+    pub fn add_unavailable(&mut self, name: &str) {
+        self.tools.entry(name.into()).or_default();
+    }
+
     /// Adds another name of a tool for calls with an unambiguous syntax, such as
     /// `<tool_call>{"name": "Bash", …}</tool_call>`.
     pub fn add_alias(&mut self, alias: &str, tool: &str) {

@@ -21,6 +21,9 @@ const SESSIONS: &str = "the session's log: `hew sessions show`";
 const COMPACTION: &str = "automatic compaction, and `hew compact`";
 const BATCHES: &str = "several calls in one reply: mutating calls run in order";
 const CONFIG: &str = "`tools.disabled` and `tools.enabled` in the configuration";
+const SCHEDULE: &str = "`remind`, or `watch` for a command that runs repeatedly";
+const NO_TEAMS: &str = "`new_task`, several calls of which in one reply run concurrently";
+const APPROVAL: &str = "no call: an action that needs approval is asked about when its tool is called";
 const WATCH: &str = "`watch`, which runs a command repeatedly and notifies about failures";
 
 /// Tools of other agents without an equivalent tool, and what to use instead.
@@ -44,6 +47,11 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
     (Zed, "save_file", NO_BUFFERS),
     (Zed, "update_title", "titles that the small model gives to each session"),
     (RooCode, "access_mcp_resource", MCP),
+    (
+        RooCode,
+        "fetch_instructions",
+        "`skill`, if there are skills; a mode is an entry of `.hew/modes.yaml`, and `hew mcp add` adds an MCP server",
+    ),
     (Crush, "crush_info", "`hew doctor` and `hew config show`"),
     (Crush, "crush_logs", SESSIONS),
     (Crush, "list_mcp_resources", MCP),
@@ -66,9 +74,15 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
     (Copilot, "create_new_workspace", PROJECT),
     (Copilot, "edit_notebook_file", NOTEBOOK),
     (Copilot, "get_changed_files", GIT),
+    (Copilot, "get_doc_info", "`code_definitions` and `hover`"),
     (Copilot, "get_project_setup_info", PROJECT),
     (Copilot, "get_search_view_results", NO_EDITOR),
     (Copilot, "get_vscode_api", NO_EDITOR),
+    (
+        Copilot,
+        "renderMermaidDiagram",
+        "a code block with the language `mermaid` in the reply",
+    ),
     (Copilot, "install_extension", NO_EDITOR),
     (Copilot, "runTests", "`terminal` with the project's test command"),
     (Copilot, "run_notebook_cell", "`terminal` with `jupyter execute`"),
@@ -81,6 +95,8 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
         "test_failure",
         "`terminal`, which shows the output of a test run",
     ),
+    (Copilot, "update_user_preferences", "`memory`, with a note in `user/`"),
+    (Copilot, "vscode_searchExtensions_internal", NO_EDITOR),
     (Copilot, "test_search", "`find_path` with a glob such as `*test*`"),
     (
         ContextPilot,
@@ -131,21 +147,37 @@ const HINTS: &[(PeerAgent, &str, &str)] = &[
         "tree_filter",
         "`.hewignore`, in the syntax of `.gitignore`",
     ),
+    (ClaudeCode, "CronCreate", SCHEDULE),
+    (ClaudeCode, "CronDelete", SCHEDULE),
+    (ClaudeCode, "CronList", SCHEDULE),
     (ClaudeCode, "EnterPlanMode", PLAN),
     (ClaudeCode, "EnterWorktree", WORKTREE),
     (ClaudeCode, "ExitPlanMode", PLAN),
+    (ClaudeCode, "ExitWorktree", WORKTREE),
     (ClaudeCode, "LSP", LSP),
     (ClaudeCode, "ListMcpResourcesTool", MCP),
+    (ClaudeCode, "Monitor", WATCH),
     (ClaudeCode, "NotebookEdit", NOTEBOOK),
+    (
+        ClaudeCode,
+        "PushNotification",
+        "nothing: the user sees the end of the turn",
+    ),
     (ClaudeCode, "ReadMcpResourceTool", MCP),
+    (ClaudeCode, "ScheduleWakeup", SCHEDULE),
     (ClaudeCode, "SendMessage", SUBTASKS),
+    (ClaudeCode, "TeamCreate", NO_TEAMS),
+    (ClaudeCode, "TeamDelete", NO_TEAMS),
     (Codex, "close_agent", SUBTASKS),
     (Codex, "list_mcp_resource_templates", MCP),
     (Codex, "list_mcp_resources", MCP),
     (Codex, "multi_tool_use.parallel", BATCHES),
+    (Codex, "js_repl", "`terminal` with `node`"),
     (Codex, "read_mcp_resource", MCP),
+    (Codex, "request_permissions", APPROVAL),
     (Codex, "resume_agent", SUBTASKS),
     (Codex, "send_input", SUBTASKS),
+    (Codex, "spawn_agents_on_csv", NO_TEAMS),
     (Codex, "wait", SUBTASKS),
     (Codex, "wait_agent", SUBTASKS),
     (GeminiCli, "cli_help", "`hew --help`"),

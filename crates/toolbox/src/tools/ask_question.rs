@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tool::{
-    AnswerChoice, CallContext, ChoiceLimit, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts,
+    AnswerChoice, CallContext, ChoiceLimit, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolSet,
     UserQuestion, erase,
 };
 
@@ -93,6 +93,7 @@ impl Tool for AskQuestionTool {
     ];
     const EFFECT: ToolEffect = ToolEffect::Mutating;
     const FACTS: ToolFacts = ToolFacts {
+        sets: &[ToolSet::AskProfile],
         peers: &[
             (PeerAgent::Zed, &["ask_user"]),
             (PeerAgent::RooCode, &["ask_followup_question"]),

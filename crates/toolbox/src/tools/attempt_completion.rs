@@ -5,7 +5,7 @@ use std::sync::Arc;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, erase};
+use tool::{CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolSet, erase};
 
 use crate::registry::{BuiltIn, ToolParts};
 
@@ -15,7 +15,8 @@ pub(crate) struct AttemptCompletionTool;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// What was done and how it was verified; no questions or offers.
-    #[serde(alias = "summary", alias = "message", alias = "answer")]
+    #[serde(default, alias = "summary", alias = "message", alias = "answer")]
+    #[schemars(required)]
     result: String,
     /// Roo Code: a command that demonstrates the result.
     #[schemars(skip)]
@@ -34,6 +35,7 @@ impl Tool for AttemptCompletionTool {
     /// Preceding calls must finish first.
     const EFFECT: ToolEffect = ToolEffect::Mutating;
     const FACTS: ToolFacts = ToolFacts {
+        sets: &[ToolSet::AskProfile],
         peers: &[
             (PeerAgent::RooCode, &["attempt_completion"]),
             (PeerAgent::Copilot, &["task_complete"]),

@@ -65,7 +65,7 @@ impl Tool for CodeDefinitionsTool {
             entries: 400,
             ..OutputCap::DEFAULT
         },
-        sets: &[ToolSet::McpServer],
+        sets: &[ToolSet::AskProfile, ToolSet::McpServer],
         peers: &[
             (PeerAgent::RooCode, &["list_code_definition_names"]),
             (PeerAgent::Crush, &["lsp_symbols"]),

@@ -36,7 +36,7 @@ impl Tool for DefinitionTool {
             entries: 40,
             ..OutputCap::DEFAULT
         },
-        sets: &[ToolSet::McpServer],
+        sets: &[ToolSet::AskProfile, ToolSet::McpServer],
         peers: &[
             (PeerAgent::Zed, &["go_to_definition"]),
             (PeerAgent::Crush, &["lsp_definition"]),

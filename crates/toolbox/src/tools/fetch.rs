@@ -8,7 +8,7 @@ use policy::Action;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase};
 use url::Url;
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -105,6 +105,7 @@ impl Tool for FetchTool {
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Fetch,
+        sets: &[ToolSet::AskProfile],
         peers: &[
             (PeerAgent::Zed, &["fetch"]),
             (PeerAgent::Crush, &["agentic_fetch", "fetch", "web_fetch"]),

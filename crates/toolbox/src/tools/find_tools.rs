@@ -9,7 +9,7 @@ use policy::Action;
 use serde_json::{Value, json};
 use tool::{
     Availability, CallContext, CallInput, CallPreview, DynTool, DynamicTools, Error, ModelClass, Output, OutputCap,
-    PeerAgent, RebuiltTool, Registry, ToolEffect, ToolFacts, ToolKind, ToolListing, ToolSet,
+    PeerAgent, RebuiltTool, Registry, ToolEffect, ToolFacts, ToolKind, ToolListing, ToolSet, fold_name,
 };
 
 use crate::support::text::count;
@@ -32,10 +32,16 @@ pub(crate) const FACTS: ToolFacts = ToolFacts {
         (ModelClass::SmallWindow, Availability::Hidden),
         (ModelClass::Small, Availability::Hidden),
     ],
-    peers: &[(PeerAgent::Copilot, &["tool_search"])],
+    peers: &[
+        (PeerAgent::Copilot, &["tool_search"]),
+        (PeerAgent::ClaudeCode, &["ToolSearch"]),
+        (PeerAgent::Codex, &["tool_search"]),
+    ],
 };
 /// Maximum bytes of names in one line; the rest is counted.
 const MAX_NAMES: usize = 700;
+/// The score of a tool's exact name.
+const EXACT: usize = 64;
 /// Maximum bytes of names for each other program.
 const MAX_OTHERS: usize = 240;
 
@@ -89,10 +95,14 @@ impl FindToolsTool {
 
     fn find(&self, query: &str) -> Output {
         let cap = FACTS.cap;
+        let named = exact_names(query);
         let mut found: Vec<(usize, &Arc<dyn DynTool>)> = self
             .tools
             .iter()
-            .map(|tool| (score(tool.as_ref(), query), tool))
+            .map(|tool| match &named {
+                Some(names) => (if has_name(tool.as_ref(), names) { EXACT } else { 0 }, tool),
+                None => (score(tool.as_ref(), query), tool),
+            })
             .filter(|(score, _)| *score > 0)
             .collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -145,6 +155,22 @@ fn describe(spec: &ToolSpec) -> String {
     format!("{}: {}\ninput: {schema}\n\n", spec.name, spec.description)
 }
 
+/// Claude Code names tools exactly: `select:Read,Edit`.
+fn exact_names(query: &str) -> Option<Vec<String>> {
+    let names = query.trim().strip_prefix("select:")?;
+    Some(names.split(',').map(fold_name).collect())
+}
+
+/// Whether a tool has one of these names here or in another agent.
+fn has_name(tool: &dyn DynTool, names: &[String]) -> bool {
+    let facts = tool.facts();
+    let peers = facts.peers.iter().flat_map(|(_, names)| names.iter().copied());
+    let mut own = std::iter::once(tool.spec().name.as_str())
+        .chain(tool.aliases().iter().copied())
+        .chain(peers);
+    own.any(|own| names.contains(&fold_name(own))) || names.iter().any(|name| tool.answers_to(name))
+}
+
 /// Scores a match: the name counts most, then the aliases, then the description.
 fn score(tool: &dyn DynTool, query: &str) -> usize {
     let spec = tool.spec();
@@ -165,11 +191,11 @@ fn score(tool: &dyn DynTool, query: &str) -> usize {
             .collect::<Vec<_>>()
     };
     let (own, source) = (parts(&spec.name), parts(tool.source().unwrap_or_default()));
-    let mut score = if named { 64 } else { 0 };
+    let mut score = if named { EXACT } else { 0 };
     for word in words {
         let stem = word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word);
         score += match () {
-            () if spec.name == word => 64,
+            () if spec.name == word => EXACT,
             () if tool.aliases().contains(&word) => 48,
             () if own.iter().chain(&source).any(|part| part == stem || part == word) => 16,
             () if stem.len() > 2 && spec.name.contains(stem) => 8,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use policy::Action;
 use serde_json::{Map, Value};
-use tool::{CallContext, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, ToolKind, erase};
+use tool::{CallContext, DynTool, Error, Output, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase};
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::code_server::CodeServer;
@@ -35,6 +35,7 @@ impl Tool for HoverTool {
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Read,
+        sets: &[ToolSet::AskProfile],
         ..ToolFacts::DEFAULT
     };
     type Input = Input;

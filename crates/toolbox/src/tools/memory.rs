@@ -138,15 +138,17 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
             )
         }
         "treedescribe" => {
-            let described = arguments::objects(input.get("descriptions"));
+            let listed = arguments::objects(input.get("descriptions"));
+            let single = listed.is_empty().then(|| input.clone());
             let line = |fields: &Map<String, Value>| {
-                let (path, text) = (
-                    arguments::text(fields, "path")?,
-                    arguments::text(fields, "description")?,
-                );
+                let path = arguments::text(fields, "path")?;
+                let text = match fields.get("delete").and_then(arguments::truth) {
+                    Some(true) => "(no description)",
+                    Some(false) | None => arguments::text(fields, "description")?,
+                };
                 Some(format!("{path}: {text}"))
             };
-            (FILES_NOTE, described.iter().filter_map(line).collect())
+            (FILES_NOTE, listed.iter().chain(&single).filter_map(line).collect())
         }
         _ => return,
     };

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, erase};
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolSet, erase};
 
 use crate::registry::{BuiltIn, ToolParts};
 
@@ -33,6 +33,7 @@ impl Tool for NowTool {
     const ALIASES: &'static [&'static str] = &["get_time", "get_current_time", "current_time", "datetime"];
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
+        sets: &[ToolSet::AskProfile],
         peers: &[(PeerAgent::Zed, &["now"])],
         ..ToolFacts::DEFAULT
     };

@@ -80,7 +80,7 @@ impl Tool for ReadFileTool {
                 ],
             ),
             (PeerAgent::ContextPilot, &["Open", "ocr"]),
-            (PeerAgent::ClaudeCode, &["Read"]),
+            (PeerAgent::ClaudeCode, &["NotebookRead", "Read"]),
             (PeerAgent::Codex, &["read_file", "view_image"]),
             (PeerAgent::GeminiCli, &["read_file", "read_many_files"]),
             (PeerAgent::OpenCode, &["read"]),

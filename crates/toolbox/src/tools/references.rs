@@ -53,7 +53,7 @@ impl Tool for ReferencesTool {
             entries: 100,
             ..OutputCap::DEFAULT
         },
-        sets: &[ToolSet::McpServer],
+        sets: &[ToolSet::AskProfile, ToolSet::McpServer],
         peers: &[
             (PeerAgent::Zed, &["find_references"]),
             (PeerAgent::Crush, &["lsp_call_hierarchy", "lsp_references"]),

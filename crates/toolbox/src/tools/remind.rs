@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use policy::Action;
 use schemars::JsonSchema;
@@ -80,9 +82,16 @@ impl Tool for RemindTool {
         input.text.clone().unwrap_or_default()
     }
 
-    /// Context Pilot writes durations like `1h30m`.
+    /// Context Pilot writes durations like `1h30m`, or as a number of seconds.
     fn adapt(&self, _called: &str, input: &mut Map<String, Value>) {
-        let duration = |text: &str| text.trim().parse::<SignedDuration>().ok()?.as_secs().try_into().ok();
+        let duration = |text: &str| {
+            let text = text.trim();
+            let seconds = text
+                .parse::<SignedDuration>()
+                .ok()
+                .and_then(|span| span.as_secs().try_into().ok());
+            seconds.or_else(|| text.parse().ok())
+        };
         let interval = arguments::text(input, "interval").and_then(duration);
         let every: Option<u64> = match arguments::text(input, "recurrence") {
             Some("hourly") => Some(60 * 60),
@@ -160,14 +169,21 @@ async fn remind(notices: NotificationSender, notice: ToolNotification, wait: Dur
     }
 }
 
+/// Parses a time; without a zone it is in the zone of the system.
+fn point_in_time(text: &str) -> Option<Timestamp> {
+    let local = || {
+        let local: DateTime = text.parse().ok()?;
+        Some(local.to_zoned(TimeZone::system()).ok()?.timestamp())
+    };
+    text.parse().ok().or_else(local)
+}
+
 fn wait(input: &Input) -> Result<Duration, Error> {
     let wait = match (input.in_seconds, &input.at) {
         (Some(seconds), _) => Duration::from_secs(seconds),
         (None, Some(at)) => {
-            let time: Timestamp = at
-                .trim()
-                .parse()
-                .map_err(|_| Error::Failed(format!("`{at}` is not a time; write it like 2026-01-31T09:00:00Z")))?;
+            let time = point_in_time(at.trim())
+                .ok_or_else(|| Error::Failed(format!("`{at}` is not a time; write it like 2026-01-31T09:00:00Z")))?;
             let seconds = u64::try_from(time.as_second()).unwrap_or(0);
             let time = UNIX_EPOCH + Duration::from_secs(seconds);
             time.duration_since(SystemTime::now())
@@ -180,5 +196,20 @@ fn wait(input: &Input) -> Result<Duration, Error> {
             "that is too far ahead; a reminder ends with the session".into(),
         )),
         false => Ok(wait),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_without_a_zone_is_local() {
+        let utc = point_in_time("2030-01-01T00:00:00Z").unwrap();
+        assert_eq!(utc.as_second(), 1_893_456_000);
+        let local = point_in_time("2030-01-01T00:00").unwrap();
+        let offset = TimeZone::system().to_offset(local).seconds();
+        assert_eq!(local.as_second() + i64::from(offset), utc.as_second());
+        assert_eq!(point_in_time("tomorrow"), None);
     }
 }

@@ -63,7 +63,7 @@ impl Tool for RepoMapTool {
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Read,
-        sets: &[ToolSet::McpServer],
+        sets: &[ToolSet::AskProfile, ToolSet::McpServer],
         ..ToolFacts::DEFAULT
     };
     type Input = Input;

@@ -7,7 +7,9 @@ use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase};
+use tool::{
+    CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, ToolSet, erase,
+};
 use workspace::{Location, Workspace};
 
 use crate::middleware::append_description;
@@ -15,6 +17,31 @@ use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
 use crate::support::project::{run_blocking, tool_error};
 use crate::support::skills::{FILE, FILE_BYTES, SkillInfo, all, belongs, catalogue, split};
+
+/// The instructions that Roo Code's `fetch_instructions` returns.
+const SETUP_INSTRUCTIONS: [(&str, &str); 2] = [("create_mode", CREATE_MODE), ("create_mcp_server", CREATE_MCP_SERVER)];
+const CREATE_MODE: &str = "\
+A mode is an entry of `modes` in `.hew/modes.yaml` of the project, or in `modes.yaml` next to the user's configuration:
+
+modes:
+  - slug: docs
+    name: Documentation
+    role: You write documentation.
+    instructions: Short sentences.
+    when_to_use: To write or correct documentation.
+    groups:
+      - read
+      - [edit, { files: '\\.md$', description: Markdown only }]
+
+The groups are read, edit, command, browser, mcp and modes. New sessions have the mode; `hew modes` lists it.";
+const CREATE_MCP_SERVER: &str = "\
+An MCP server is a program that speaks the Model Context Protocol over stdin and stdout, or an HTTP address. Write the
+program with one of the official SDKs, in a folder of its own, and add it with one of
+
+hew mcp add NAME -- COMMAND ARGUMENTS
+hew mcp add NAME --url URL
+
+`--project` adds it to the project's configuration. `hew mcp test NAME` connects to it and lists its tools.";
 
 /// Maximum number of files listed.
 const MAX_FILES: usize = 50;
@@ -47,17 +74,15 @@ impl BuiltIn for SkillTool {
 
 impl Tool for SkillTool {
     const NAME: &'static str = "skill";
-    const ALIASES: &'static [&'static str] = &["skill_load", "load_skill", "use_skill", "Skill"];
+    const ALIASES: &'static [&'static str] = &["skill_load", "load_skill", "use_skill", "Skill", "fetch_instructions"];
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
         listing: ToolListing::Listed,
         kind: ToolKind::Read,
+        sets: &[ToolSet::AskProfile],
         peers: &[
             (PeerAgent::Zed, &["skill"]),
-            (
-                PeerAgent::RooCode,
-                &["fetch_instructions", "run_slash_command", "skill"],
-            ),
+            (PeerAgent::RooCode, &["run_slash_command", "skill"]),
             (PeerAgent::ContextPilot, &["skill_load"]),
             (PeerAgent::ClaudeCode, &["Skill", "SlashCommand"]),
             (PeerAgent::GeminiCli, &["activate_skill"]),
@@ -101,6 +126,10 @@ impl Tool for SkillTool {
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
         let name = input.name.trim();
+        let own = self.0.iter().any(|skill| skill.name == name);
+        if let Some((_, text)) = SETUP_INSTRUCTIONS.iter().find(|(known, _)| !own && *known == name) {
+            return Ok(Output::text(*text));
+        }
         let Some(skill) = self.0.iter().find(|skill| skill.name == name).cloned() else {
             let names: Vec<&str> = self.0.iter().map(|skill| skill.name.as_str()).collect();
             return Err(Error::Failed(format!(

@@ -7,7 +7,7 @@ use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase};
 use url::Url;
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -73,6 +73,7 @@ impl Tool for SourcegraphTool {
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Search,
+        sets: &[ToolSet::AskProfile],
         peers: &[
             (PeerAgent::Crush, &["sourcegraph"]),
             (PeerAgent::Copilot, &["github_repo"]),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tool::{
     Availability, CallContext, DynTool, Error, ModelClass, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind,
-    erase,
+    ToolSet, erase,
 };
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -36,6 +36,7 @@ impl Tool for ThinkingTool {
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Think,
+        sets: &[ToolSet::AskProfile],
         exceptions: &[(ModelClass::Reasoning, Availability::Hidden)],
         peers: &[(PeerAgent::Zed, &["thinking"]), (PeerAgent::ContextPilot, &["Think"])],
         ..ToolFacts::DEFAULT

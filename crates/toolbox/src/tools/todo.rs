@@ -160,11 +160,20 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
         }
         "todocreate" | "todoupdate" => {
             arguments::rename(input, &["updates"], "todos");
+            if !input.contains_key("todos") && !input.is_empty() {
+                let item = std::mem::take(input);
+                input.insert("todos".into(), Value::Array(vec![Value::Object(item)]));
+            }
             input.insert("merge".into(), true.into());
         }
         _ => {}
     }
     for name in ["todos", "todoList", "todo_list"] {
+        if let Some(Value::String(text)) = input.get(name)
+            && let Ok(list @ Value::Array(_)) = serde_json::from_str(text)
+        {
+            input.insert(name.into(), list);
+        }
         let items = input.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten();
         items.filter_map(Value::as_object_mut).for_each(adapt_item);
     }
@@ -301,7 +310,12 @@ fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<TodoInp
 fn checklist(text: &str) -> Vec<TodoInput> {
     let lines = text.lines().filter_map(|line| {
         let line = line.trim();
-        let line = line.strip_prefix(['-', '*']).map_or(line, str::trim_start);
+        let number = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let bullet = match number.len() < line.len() {
+            true => number.strip_prefix(['.', ')']),
+            false => line.strip_prefix(['-', '*', '+']),
+        };
+        let line = bullet.map_or(line, str::trim_start);
         let (mark, rest) = line.strip_prefix('[')?.split_once(']')?;
         let status = match mark.trim() {
             "" => TodoStatus::Pending,
@@ -378,6 +392,10 @@ mod tests {
                     ("both", Completed),
                     ("crlf", InProgress),
                 ],
+            ),
+            (
+                "1. [x] first\n12) [ ] twelfth\n+ [-] plus\n3 [ ] no bullet",
+                vec![("first", Completed), ("twelfth", Pending), ("plus", InProgress)],
             ),
             ("[ ] same\n[x] same", vec![("same", Pending), ("same", Completed)]),
         ] {

@@ -7,7 +7,7 @@ use policy::Action;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, erase};
+use tool::{CallContext, DynTool, Error, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolSet, erase};
 use url::Url;
 
 use crate::registry::{BuiltIn, ToolParts};
@@ -147,6 +147,7 @@ impl Tool for WebSearchTool {
     const EFFECT: ToolEffect = ToolEffect::ReadOnly;
     const FACTS: ToolFacts = ToolFacts {
         kind: ToolKind::Search,
+        sets: &[ToolSet::AskProfile],
         peers: &[
             (PeerAgent::Zed, &["search_web", "web_search"]),
             (PeerAgent::Crush, &["web_search"]),

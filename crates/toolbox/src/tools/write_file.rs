@@ -48,7 +48,7 @@ impl BuiltIn for WriteFileTool {
 
 impl Tool for WriteFileTool {
     const NAME: &'static str = "write_file";
-    const ALIASES: &'static [&'static str] = &["create_file", "write", "write_to_file"];
+    const ALIASES: &'static [&'static str] = &["create", "create_file", "write", "write_to_file"];
     const EFFECT: ToolEffect = ToolEffect::Mutating;
     const FACTS: ToolFacts = ToolFacts {
         listing: ToolListing::Listed,

@@ -22,6 +22,8 @@ def tools():
         return [tool(f"tool_{number:03}", description="Works on widgets. " * 30) for number in range(300)]
     if how == "changing" and grown:
         return [tool("first"), tool("second")]
+    if how == "dotted":
+        return [tool("get-item.v2")]
     if how == "reading":
         return [tool("look", annotations={"readOnlyHint": True}), tool("touch")]
     return [tool("first")]

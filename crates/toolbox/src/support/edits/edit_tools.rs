@@ -226,6 +226,15 @@ fn adapt(called: &str, input: &mut Map<String, Value>) {
         arguments::rename(input, &["content", "new_content", "replacement", "replace"], "new_text");
     }
     arguments::rename(input, &["replacements"], "edits");
+    // Edits in tags or other text are parsed like a patch.
+    if arguments::text(input, "edits").is_some_and(|edits| serde_json::from_str::<Value>(edits).is_err()) {
+        arguments::rename(input, &["edits"], "diff");
+    }
+    // Zed's edit agent carries out a description.
+    let has = |fields: &[&str]| fields.iter().any(|name| input.contains_key(*name));
+    if !(has(&OLD_TEXT_FIELDS) || has(&NEW_TEXT_FIELDS) || has(&PATCH) || has(&["edits", "content", "text"])) {
+        arguments::rename(input, &["display_description", "edit_description"], "instructions");
+    }
     wrap_anchored_edit(input);
     for edit in input
         .get_mut("edits")
