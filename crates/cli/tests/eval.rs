@@ -451,6 +451,23 @@ async fn invalid_arguments_are_reported() {
 }
 
 #[tokio::test]
+async fn an_invalid_task_is_found_by_verify() {
+    let server = Server::start(Script::new()).await.unwrap();
+    let project = Project::new(&[("README.md", "")]).unwrap();
+    // The check passes before anything was done.
+    let task = "prompt = 'Do it.'\ncheck = 'true'\n";
+    project.write("suite/0/task.toml", task).unwrap();
+    let hew = hew(&server, &project);
+    let verified = evaluate(&hew, &["--verify"]).run().await.unwrap();
+    assert_eq!(verified.code(), Some(1), "{}{}", verified.stdout, verified.stderr);
+    assert!(
+        verified.stdout.contains("0 of 1 tasks are valid"),
+        "{}",
+        verified.stdout
+    );
+}
+
+#[tokio::test]
 async fn each_task_of_the_suite_fails_before_and_passes_with_its_solution() {
     let suite: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals");
     let project = Project::new(&[]).unwrap();
