@@ -1,8 +1,9 @@
 //! Measures code search on repositories with questions and writes the features for training.
 //!
 //! `search_bench features REPOSITORIES QUESTIONS` prints one line of JSON per question and candidate file; `search_bench
-//! score REPOSITORIES QUESTIONS [all|lexical|bm25|embedding]` prints NDCG@10. `search_bench speed PROJECT QUESTIONS` prints
-//! the time, memory and size of the project's index and the times of all questions. `search_bench history GIT_DIR COMMITS`
+//! score REPOSITORIES QUESTIONS [all|lexical|bm25|embedding]` prints NDCG@10. `search_bench speed PROJECT QUESTIONS [SIGNALS
+//! [CACHE]]` prints the time, memory and size of the project's index and the times of all questions; an index in the folder
+//! CACHE is kept for the next run. `search_bench history GIT_DIR COMMITS`
 //! asks for the files of each of the last commits by its message, with an index that is updated commit by commit.
 //! `cargo xtask search-bench` runs it.
 
@@ -45,7 +46,7 @@ fn main() {
     }
     let questions = Path::new(questions);
     if task == "speed" {
-        return speed(Path::new(folder), questions, signals);
+        return speed(Path::new(folder), questions, signals, rest.get(1).map(Path::new));
     }
     let repositories = read_json(&questions.join("repos.json"));
     let cache = tempfile::tempdir().expect("a temporary folder");
@@ -231,9 +232,10 @@ fn paths(index: &CodeIndex, text: &str, signals: RankingSignals) -> Vec<String> 
 }
 
 /// Measures an index: its first construction, an update without changes, an update of one file, and queries.
-fn speed(project: &Path, questions: &Path, signals: RankingSignals) {
-    let cache = tempfile::tempdir().expect("a temporary folder");
-    let open = || CodeIndex::new(Workspace::open(project).expect("a project"), cache.path());
+fn speed(project: &Path, questions: &Path, signals: RankingSignals, cache: Option<&Path>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cache = cache.unwrap_or(folder.path());
+    let open = || CodeIndex::new(Workspace::open(project).expect("a project"), cache);
     let update = |index: &CodeIndex, name: &str| {
         let (start, used) = (Instant::now(), process_time());
         let stop = StopSignal::after(Duration::from_secs(3600));

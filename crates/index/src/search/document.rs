@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::search::chunks::{self, ChunkSpan};
 use crate::search::codec::VectorCode;
-use crate::search::embedding::{Embedding, Token, WeightedTokens, push_tokens};
+use crate::search::embedding::{CompactEmbedding, Embedding, Token, push_tokens};
 use crate::search::file_class::FileClass;
 use crate::search::words::{MAX_WORD, Term, fold, foreign_terms, stem, term, words};
 use crate::{Language, Outline, SymbolKind, outline};
@@ -91,10 +91,10 @@ pub(crate) struct TermCounter {
 
 impl WordMemory {
     /// The vector of a text.
-    pub(crate) fn embed(&mut self, text: &str) -> WeightedTokens {
+    pub(crate) fn embed(&mut self, text: &str) -> CompactEmbedding {
         let mut counter = TermCounter::default();
         self.count(text, &mut counter);
-        WeightedTokens::of(&mut counter.tokens)
+        CompactEmbedding::of(&Embedding::of_tokens(&mut counter.tokens))
     }
 
     /// Adds the words of a text, and its identifiers of several words.

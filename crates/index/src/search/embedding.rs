@@ -27,12 +27,14 @@ fn rows() -> usize {
     TABLE.len() / (ROW_BYTES + size_of::<f32>())
 }
 
-/// The components of a packed row, without its scale.
-fn components(row: &[u8]) -> impl Iterator<Item = f32> {
-    row.as_chunks::<5>().0.iter().flat_map(|&[a, b, c, d, e]| {
+/// Adds a packed row times a weight to a vector, eight components at a time.
+fn add_row(sum: &mut [f32; DIMENSIONS], row: &[u8], weight: f32) {
+    for (sums, &[a, b, c, d, e]) in sum.as_chunks_mut::<8>().0.iter_mut().zip(row.as_chunks::<5>().0) {
         let bits = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
-        std::array::from_fn::<_, 8, _>(|at| (bits >> (5 * at) & 31) as f32 - 15.5)
-    })
+        for (at, sum) in sums.iter_mut().enumerate() {
+            *sum += weight * ((bits >> (5 * at) & 31) as i32 as f32 - 15.5);
+        }
+    }
 }
 
 /// A unit vector, or zero for a text without tokens.
@@ -52,10 +54,8 @@ impl Embedding {
     /// The vector of tokens, which are sorted.
     pub(crate) fn of_tokens(tokens: &mut [Token]) -> Self {
         let mut sum = [0.0_f32; DIMENSIONS];
-        for (_, row, weight) in weighted_rows(tokens) {
-            for (sum, component) in sum.iter_mut().zip(components(row)) {
-                *sum += weight * component;
-            }
+        for (row, weight) in weighted_rows(tokens) {
+            add_row(&mut sum, row, weight);
         }
         let norm = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
         if norm > 0.0 {
@@ -76,65 +76,35 @@ impl Embedding {
     }
 }
 
-/// The vector of a text as weights of rows, so that a query's products with rows can be shared by many texts.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct WeightedTokens(Box<[(Token, f32)]>);
+/// A unit vector with components of eight bits, for vectors that are kept in memory.
+#[derive(Debug, Clone)]
+pub(crate) struct CompactEmbedding(Box<[i8; DIMENSIONS]>);
 
-impl WeightedTokens {
-    pub(crate) fn of(tokens: &mut [Token]) -> Self {
-        let mut sum = [0.0_f32; DIMENSIONS];
-        let mut weights: Vec<(Token, f32)> = Vec::new();
-        for (token, row, weight) in weighted_rows(tokens) {
-            weights.push((token, weight));
-            for (sum, component) in sum.iter_mut().zip(components(row)) {
-                *sum += weight * component;
-            }
-        }
-        let norm = sum.iter().map(|component| component * component).sum::<f32>().sqrt();
-        weights
-            .iter_mut()
-            .for_each(|(_, weight)| *weight /= norm.max(f32::MIN_POSITIVE));
-        Self(weights.into_boxed_slice())
+impl CompactEmbedding {
+    /// Components of unit vectors in 256 dimensions are small; larger ones are cut off.
+    const SCALE: f32 = 254.0;
+
+    pub(crate) fn of(vector: &Embedding) -> Self {
+        Self(Box::new(
+            vector.0.map(|component| (component * Self::SCALE).round() as i8),
+        ))
     }
 
-    /// The cosine similarity with a query.
-    pub(crate) fn similarity(&self, query: &mut RowProducts<'_>) -> f32 {
-        self.0
-            .iter()
-            .map(|(token, weight)| weight * query.product(*token))
-            .sum()
+    /// The cosine similarity.
+    pub(crate) fn similarity(&self, other: &Self) -> f32 {
+        let products = self.0.iter().zip(&*other.0);
+        let sum: i32 = products.map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b))).sum();
+        sum as f32 / (Self::SCALE * Self::SCALE)
     }
 }
 
-/// The products of a query's vector with rows of the table.
-pub(crate) struct RowProducts<'q> {
-    query: &'q Embedding,
-    known: HashMap<Token, f32>,
-}
-
-impl<'q> RowProducts<'q> {
-    pub(crate) fn new(query: &'q Embedding) -> Self {
-        Self {
-            query,
-            known: HashMap::new(),
-        }
-    }
-
-    fn product(&mut self, token: Token) -> f32 {
-        *self.known.entry(token).or_insert_with(|| {
-            let row = row(token).map_or(&[][..], |(row, _)| row);
-            components(row).zip(&self.query.0).map(|(a, b)| a * b).sum()
-        })
-    }
-}
-
-/// Distinct tokens with their rows and weights.
-fn weighted_rows(tokens: &mut [Token]) -> impl Iterator<Item = (Token, &'static [u8], f32)> {
+/// The rows of distinct tokens with their weights.
+fn weighted_rows(tokens: &mut [Token]) -> impl Iterator<Item = (&'static [u8], f32)> {
     tokens.sort_unstable();
     tokens.chunk_by(|a, b| a == b).filter_map(|same| {
         let token = *same.first()?;
         let (row, scale) = row(token)?;
-        Some((token, row, (same.len() as f32).sqrt() * scale))
+        Some((row, (same.len() as f32).sqrt() * scale))
     })
 }
 

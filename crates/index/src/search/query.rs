@@ -6,7 +6,7 @@ mod memory;
 mod parsed;
 
 use crate::search::codec::ProductTable;
-use crate::search::embedding::{Embedding, RowProducts};
+use crate::search::embedding::{CompactEmbedding, Embedding};
 use crate::search::features::{FEATURE_COUNT, FeatureValues};
 use crate::search::file_class::FileClass;
 use crate::search::ranker::Ranker;
@@ -162,10 +162,10 @@ impl SearchIndex {
         // A query at the same time has a memory of its own.
         let (mut shared, mut own) = (self.query_memory.try_lock(), QueryMemory::default());
         let memory = shared.as_deref_mut().unwrap_or(&mut own);
-        let mut rows = vector.as_ref().map(RowProducts::new);
+        let compact = vector.as_ref().map(CompactEmbedding::of);
         let mut ranked: Vec<(f32, FileEvidence)> = candidates
             .into_iter()
-            .map(|file| (0.0, evidence.file(file, rows.as_mut(), memory)))
+            .map(|file| (0.0, evidence.file(file, compact.as_ref(), memory)))
             .collect();
         drop(shared);
         evidence::complete(&mut ranked, &evidence);

@@ -72,6 +72,11 @@ impl IndexPart {
         self.live.is_empty() || self.live.get(file).copied().unwrap_or(false)
     }
 
+    /// Which files are current, if some are not.
+    pub(crate) fn live(&self) -> Option<&[bool]> {
+        Some(&self.live[..]).filter(|live| !live.is_empty())
+    }
+
     pub(crate) fn has_stale(&self) -> bool {
         !self.live.is_empty()
     }

@@ -109,6 +109,27 @@ pub(crate) struct FileRecord {
     pub(crate) state: RecordState,
 }
 
+impl FileRecord {
+    #[inline]
+    pub(crate) fn of(record: &[u8; FILE_RECORD]) -> Self {
+        let flags = u16_at(record, 60);
+        Self {
+            path: (u32_at(record, 0), u32_at(record, 4)),
+            path_hash: u64_at(record, 8),
+            content: u64_at(record, 16),
+            modified: u64_at(record, 24) as i64,
+            size: u64_at(record, 32),
+            first_chunk: u32_at(record, 40),
+            chunk_count: u32_at(record, 44),
+            words: u32_at(record, 48),
+            path_terms: u32_at(record, 52),
+            lines: u32_at(record, 56),
+            class: FileClass(flags as u8),
+            state: RecordState::of(flags >> 8),
+        }
+    }
+}
+
 /// The record of a definition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NameRecord {
@@ -216,25 +237,12 @@ impl Segment {
     }
 
     pub(crate) fn file(&self, nth: usize) -> FileRecord {
-        let record = self
-            .section(Section::Files)
-            .get(nth * FILE_RECORD..)
-            .unwrap_or_default();
-        let flags = u16_at(record, 60);
-        FileRecord {
-            path: (u32_at(record, 0), u32_at(record, 4)),
-            path_hash: u64_at(record, 8),
-            content: u64_at(record, 16),
-            modified: u64_at(record, 24) as i64,
-            size: u64_at(record, 32),
-            first_chunk: u32_at(record, 40),
-            chunk_count: u32_at(record, 44),
-            words: u32_at(record, 48),
-            path_terms: u32_at(record, 52),
-            lines: u32_at(record, 56),
-            class: FileClass(flags as u8),
-            state: RecordState::of(flags >> 8),
-        }
+        FileRecord::of(self.file_table().get(nth).unwrap_or(&[0; FILE_RECORD]))
+    }
+
+    /// The bytes of the records of all files.
+    pub(crate) fn file_table(&self) -> &[[u8; FILE_RECORD]] {
+        self.section(Section::Files).as_chunks().0
     }
 
     pub(crate) fn path(&self, file: &FileRecord) -> &str {

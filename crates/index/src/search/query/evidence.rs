@@ -1,5 +1,6 @@
 //! The evidence of the index for a query: scores of chunks and files, and the features of candidate files.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::candidates::{ChunkRanks, reciprocal, top};
@@ -9,7 +10,7 @@ use super::{ChunkHit, FileHit, MatchReason, QueryScope};
 use crate::SymbolKind;
 use crate::search::codec::{FAR, ProductTable};
 use crate::search::document::{file_stem, name_terms};
-use crate::search::embedding::RowProducts;
+use crate::search::embedding::CompactEmbedding;
 use crate::search::features::{FEATURE_COUNT, Feature, FeatureValues, set};
 use crate::search::file_class::FileClass;
 use crate::search::search_index::{IndexPart, SearchIndex};
@@ -37,6 +38,9 @@ pub(super) struct Evidence<'i> {
     /// The terms of the query in each chunk, as bits.
     found: Vec<u32>,
     file_bm25: Vec<f32>,
+    /// The chunks and files with a term of the query.
+    found_chunks: Vec<usize>,
+    found_files: Vec<usize>,
     bm25_ranks: ChunkRanks,
     similarity_ranks: ChunkRanks,
     bm25_order: Vec<(usize, f32)>,
@@ -71,6 +75,8 @@ impl<'i> Evidence<'i> {
             bm25: vec![0.0; index.chunk_total],
             found: vec![0; index.chunk_total],
             file_bm25: vec![0.0; index.file_total],
+            found_chunks: Vec::new(),
+            found_files: Vec::new(),
             bm25_ranks: ChunkRanks::default(),
             similarity_ranks: ChunkRanks::default(),
             bm25_order: Vec::new(),
@@ -78,9 +84,11 @@ impl<'i> Evidence<'i> {
         };
         let allowed = evidence.allowed(scope);
         evidence.count_words(&allowed);
-        evidence.bm25_order = top(evidence.bm25.iter().copied().enumerate(), TOP_CHUNKS, |chunk| {
-            index.chunk_key(chunk)
-        });
+        let found = evidence
+            .found_chunks
+            .iter()
+            .map(|chunk| (*chunk, evidence.bm25[*chunk]));
+        evidence.bm25_order = top(found, TOP_CHUNKS, |chunk| index.chunk_key(chunk));
         evidence.bm25_ranks = ChunkRanks::of(&evidence.bm25_order);
         evidence.similarity_order = evidence.most_similar(&allowed);
         evidence.similarity_ranks = ChunkRanks::of(&evidence.similarity_order);
@@ -88,7 +96,7 @@ impl<'i> Evidence<'i> {
     }
 
     /// Which files are current and in the scope, per segment; `None` if all are.
-    fn allowed(&mut self, scope: &QueryScope<'_>) -> Vec<Option<Vec<bool>>> {
+    fn allowed(&self, scope: &QueryScope<'_>) -> Vec<Option<Cow<'i, [bool]>>> {
         let is_root = |path: &&str| path.is_empty();
         let is_everywhere = scope.paths.is_empty() || scope.paths.iter().any(is_root);
         let is_everything = is_everywhere && scope.extensions.is_empty() && scope.kind.is_none();
@@ -110,25 +118,21 @@ impl<'i> Evidence<'i> {
             .parts
             .iter()
             .map(|part| {
-                if is_everything && !part.has_stale() {
-                    return None;
+                if is_everything {
+                    return part.live().map(Cow::Borrowed);
                 }
-                let files = 0..part.segment.files;
                 let is_allowed = |nth: usize| {
                     let file = part.segment.file(nth);
                     scope.kind.is_none_or(|kind| kind.contains(file.class)) && inside(part.segment.path(&file))
                 };
-                Some(
-                    files
-                        .map(|nth| part.is_live(nth) && (is_everything || is_allowed(nth)))
-                        .collect(),
-                )
+                let files = 0..part.segment.files;
+                Some(files.map(|nth| part.is_live(nth) && is_allowed(nth)).collect())
             })
             .collect()
     }
 
     /// BM25 of all chunks and files.
-    fn count_words(&mut self, allowed: &[Option<Vec<bool>>]) {
+    fn count_words(&mut self, allowed: &[Option<Cow<'_, [bool]>>]) {
         let chunk_count = self.index.live_chunks.max(1) as f32;
         let file_count = self.index.live_files.max(1) as f32;
         let words = self.index.live_words.max(1) as f32;
@@ -141,7 +145,7 @@ impl<'i> Evidence<'i> {
             let (mut chunks_with, mut files_with) = (0_usize, 0_usize);
             for (part, allowed) in self.index.parts.iter().zip(allowed) {
                 let mut last_file = usize::MAX;
-                let table = part.segment.chunk_table();
+                let (table, files) = (part.segment.chunk_table(), part.segment.file_table());
                 part.segment.postings(term.term, |chunk, count| {
                     let Some(record) = table.get(chunk).map(ChunkRecord::of) else {
                         return;
@@ -160,7 +164,7 @@ impl<'i> Evidence<'i> {
                         match runs.last_mut() {
                             Some(run) if file == last_file => run.2 += f32::from(count),
                             Some(_) | None => {
-                                let words = part.segment.file(file).words;
+                                let words = files.get(file).map_or(0, |file| FileRecord::of(file).words);
                                 runs.push((part.first_file + file, words, f32::from(count)));
                             }
                         }
@@ -173,38 +177,41 @@ impl<'i> Evidence<'i> {
             for (chunk, length, count) in &postings {
                 let count = f32::from(*count);
                 let norm = K1 * (1.0 - B + B * f32::from(*length) / chunk_mean);
+                if self.found[*chunk] == 0 {
+                    self.found_chunks.push(*chunk);
+                }
                 self.bm25[*chunk] += rarity * count * (K1 + 1.0) / (count + norm);
                 self.found[*chunk] |= 1 << (nth & 31);
             }
             let file_rarity = self::rarity(files_with, file_count);
             for (file, words, count) in &runs {
                 let norm = K1 * (1.0 - B + B * *words as f32 / file_mean);
+                if self.file_bm25[*file] == 0.0 {
+                    self.found_files.push(*file);
+                }
                 self.file_bm25[*file] += file_rarity * count * (K1 + 1.0) / (count + norm);
             }
         }
     }
 
     /// The most similar chunks: among all in a small index, otherwise among those with the most similar signs.
-    fn most_similar(&self, allowed: &[Option<Vec<bool>>]) -> Vec<(usize, f32)> {
+    fn most_similar(&self, allowed: &[Option<Cow<'_, [bool]>>]) -> Vec<(usize, f32)> {
         let Some(products) = self.products else {
             return Vec::new();
         };
         let mut distances = Vec::with_capacity(self.index.chunk_total);
         for (part, allowed) in self.index.parts.iter().zip(allowed) {
             products.push_distances(part.segment.all_signs(), &mut distances);
-            let Some(allowed) = allowed else { continue };
-            for (distance, chunk) in distances
-                .iter_mut()
-                .skip(part.first_chunk)
-                .zip(part.segment.chunk_table())
-            {
-                if !allowed
-                    .get(ChunkRecord::of(chunk).file as usize)
-                    .copied()
-                    .unwrap_or(false)
-                {
-                    *distance = FAR;
-                }
+            let own = distances.get_mut(part.first_chunk..).unwrap_or_default();
+            let allowed = allowed.iter().flat_map(|allowed| allowed.iter());
+            for (_, file) in allowed.zip(part.segment.file_table()).filter(|(allowed, _)| !**allowed) {
+                let FileRecord {
+                    first_chunk,
+                    chunk_count,
+                    ..
+                } = FileRecord::of(file);
+                let chunks = own.iter_mut().skip(first_chunk as usize).take(chunk_count as usize);
+                chunks.for_each(|distance| *distance = FAR);
             }
         }
         // Replaced chunks do not count, so that an updated index answers like a new one.
@@ -242,7 +249,8 @@ impl<'i> Evidence<'i> {
                 });
             }
         }
-        let files = top(self.file_bm25.iter().copied().enumerate(), most, |file| {
+        let found = self.found_files.iter().map(|file| (*file, self.file_bm25[*file]));
+        let files = top(found, most, |file| {
             let (nth, file) = self.index.part_of_file(file);
             self.index.parts[nth].segment.file(file).path_hash
         });
@@ -261,7 +269,7 @@ impl<'i> Evidence<'i> {
     pub(super) fn file(
         &self,
         (nth, file): (usize, usize),
-        rows: Option<&mut RowProducts<'_>>,
+        query: Option<&CompactEmbedding>,
         memory: &mut QueryMemory,
     ) -> FileEvidence {
         let part = &self.index.parts[nth];
@@ -369,7 +377,7 @@ impl<'i> Evidence<'i> {
         };
         put(Feature::TopChunks, among(&self.bm25_ranks));
         put(Feature::TopSimilarChunks, among(&self.similarity_ranks));
-        if let Some(rows) = rows {
+        if let Some(query) = query {
             let (signs, magnitudes) = part.segment.summary(file);
             put(
                 Feature::SummarySimilarity,
@@ -377,8 +385,8 @@ impl<'i> Evidence<'i> {
                     .map_or(0.0, |products| products.product(signs, magnitudes)),
             );
             let vectors = memory.path_vectors(record.path_hash, &path);
-            put(Feature::PathSimilarity, vectors.path.similarity(rows));
-            put(Feature::StemSimilarity, vectors.stem.similarity(rows));
+            put(Feature::PathSimilarity, vectors.path.similarity(query));
+            put(Feature::StemSimilarity, vectors.stem.similarity(query));
         }
         for (feature, class) in [
             (Feature::Test, FileClass::TEST),

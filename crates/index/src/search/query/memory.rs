@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::search::document::{WordMemory, file_stem, path_prefix};
-use crate::search::embedding::WeightedTokens;
+use crate::search::embedding::CompactEmbedding;
 use crate::search::words::Term;
 
 /// More files or names are forgotten.
@@ -19,10 +19,10 @@ pub(crate) struct QueryMemory {
 }
 
 /// The vectors of a path.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PathVectors {
-    pub(super) path: WeightedTokens,
-    pub(super) stem: WeightedTokens,
+    pub(super) path: CompactEmbedding,
+    pub(super) stem: CompactEmbedding,
 }
 
 impl QueryMemory {
