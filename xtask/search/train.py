@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Trains the ranker of code search from the output of `search_bench features` and writes its trees.
 
-usage: train.py FEATURES.jsonl [--lexical] [--out MODEL] [--drop NAME,...]
+usage: train.py FEATURES.jsonl [--history FEATURES.jsonl] [--lexical] [--out MODEL] [--drop NAME,...]
+
+--history adds the features of commit messages (`commits.py`), with half the weight, so that the order is also good for long
+texts that are not questions.
 
 Prints NDCG@10 (mean of languages) with cross-validation by repository: every repository is ranked by models that were
 trained on other repositories. With --out, trains on all repositories and writes the model as text: one line per tree.
@@ -52,6 +55,7 @@ def evaluate(rows, groups, scores):
     return float(np.mean([np.mean(v) for v in languages.values()])), {k: round(float(np.mean(v)), 4) for k, v in kinds.items()}, {r: round(float(np.mean(v)), 3) for r, v in repos.items()}
 
 
+HISTORY_WEIGHT = 0.5
 PARAMS = dict(objective="lambdarank", learning_rate=0.06, num_leaves=8, min_data_in_leaf=40, max_bin=63, force_col_wise=True, feature_fraction=0.4, bagging_fraction=0.7, bagging_freq=1,
               lambda_l2=5.0, max_position=10, lambdarank_truncation_level=12, verbose=-1, num_threads=1, min_sum_hessian_in_leaf=0.0, label_gain=[0, 1])
 
@@ -70,7 +74,13 @@ def arrange(rows, groups, X, keys):
     return X[index], np.array([rows[i]["label"] for i in index]), index, sizes
 
 
-def cross_validate(rows, groups, X, rounds, params, seeds=(1,), folds=8, splits=1):
+def weighted(rows, groups, X, keys, is_history):
+    """The training data of some groups."""
+    Xt, y, index, sizes = arrange(rows, groups, X, keys)
+    return Xt, y, np.where(is_history[index], HISTORY_WEIGHT, 1.0), sizes
+
+
+def cross_validate(rows, groups, X, is_history, rounds, params, seeds=(1,), folds=8, splits=1):
     repos = sorted({key[0] for key in groups})
     total = np.zeros(len(rows))
     for split in range(splits):
@@ -79,10 +89,10 @@ def cross_validate(rows, groups, X, rounds, params, seeds=(1,), folds=8, splits=
         for fold in range(folds):
             held = set(shuffled[fold::folds])
             keys = [key for key in groups if key[0] not in held]
-            Xt, y, _, sizes = arrange(rows, groups, X, keys)
+            Xt, y, weight, sizes = weighted(rows, groups, X, keys, is_history)
             members = np.concatenate([groups[key] for key in groups if key[0] in held])
             for seed in seeds:
-                total[members] += train(Xt, y, None, sizes, seed, rounds, params).predict(X[members])
+                total[members] += train(Xt, y, weight, sizes, seed, rounds, params).predict(X[members])
     return total
 
 
@@ -113,6 +123,7 @@ def write(models, names, path, features):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("features")
+    parser.add_argument("--history")
     parser.add_argument("--lexical", action="store_true")
     parser.add_argument("--out")
     parser.add_argument("--drop", default="")
@@ -124,26 +135,31 @@ if __name__ == "__main__":
     parser.add_argument("--repos", action="store_true")
     args = parser.parse_args()
     features, rows = load(args.features)
+    rows += load(args.history)[1] if args.history else []
     dropped = set(args.drop.split(","))
     keep = [i for i, name in enumerate(features) if name not in dropped and not (args.lexical and is_semantic(name))]
     names = [features[i] for i in keep]
     X = np.array([row["features"] for row in rows], np.float32)[:, keep]
     groups = groups_of(rows)
+    is_history = np.array([row["category"] == "history" for row in rows])
     params = dict(PARAMS)
     for item in args.set:
         key, value = item.split("=")
         params[key] = float(value) if "." in value else int(value) if value.lstrip("-").isdigit() else value
     if not args.out:
-        scores = cross_validate(rows, groups, X, args.rounds, params, range(1, args.seeds + 1), splits=args.splits)
-        mean, kinds, repos = evaluate(rows, groups, scores)
-        oracle = evaluate(rows, groups, np.array([row["label"] for row in rows], float))[0]
-        print(f"cross-validated {mean:.4f}", kinds, f"perfect order {oracle:.4f}", flush=True)
-        if args.repos:
-            print(repos)
+        scores = cross_validate(rows, groups, X, is_history, args.rounds, params, range(1, args.seeds + 1), splits=args.splits)
+        for name, wanted in (("questions", False), ("commit messages", True)):
+            part = {key: members for key, members in groups.items() if is_history[members[0]] == wanted}
+            if part:
+                mean, kinds, repos = evaluate(rows, part, scores)
+                oracle = evaluate(rows, part, np.array([row["label"] for row in rows], float))[0]
+                print(f"{name}: cross-validated {mean:.4f}", kinds, f"perfect order {oracle:.4f}", flush=True)
+                if args.repos:
+                    print(repos)
     if args.out or args.importance:
         keys = list(groups)
-        Xt, y, _, sizes = arrange(rows, groups, X, keys)
-        models = [train(Xt, y, None, sizes, seed, args.rounds, params) for seed in range(1, args.seeds + 1)]
+        Xt, y, weight, sizes = weighted(rows, groups, X, keys, is_history)
+        models = [train(Xt, y, weight, sizes, seed, args.rounds, params) for seed in range(1, args.seeds + 1)]
         if args.importance:
             gain = sum(m.feature_importance("gain") for m in models)
             for i in np.argsort(-gain):
