@@ -25,7 +25,7 @@ use store::SqliteStore;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use toolbox::BackgroundJobs;
-use tui::OutputRenderer;
+use tui::{OutputRenderer, TerminationDeadline};
 
 /// Output options of a run.
 pub struct RunReporting<'a> {
@@ -47,8 +47,6 @@ const FRAME: Duration = Duration::from_millis(100);
 const BATCH: usize = 256;
 /// Maximum diffs shown for one call.
 const MAX_DIFFS: usize = 10;
-/// How long a turn may take to end after SIGTERM.
-const TERMINATION_TIMEOUT: Duration = Duration::from_millis(600);
 /// How many times an invalid answer is returned to the model.
 const CORRECTIONS: u32 = 2;
 
@@ -139,11 +137,10 @@ impl RunTask {
         let mut closed = false;
         let limit = session.config.limits.time;
         let deadline = limit.and_then(|limit| self.started.checked_add(limit.0));
-        let mut leave_at = None;
+        let mut termination = Some(TerminationDeadline::start(|| {}));
         loop {
             tokio::select! {
                 biased;
-                () = until(leave_at), if exit.is_none() => self.leave(ExitStatus::Terminated),
                 signal = signals.next() => {
                     if let Some(ended) = exit {
                         if closed {
@@ -158,9 +155,6 @@ impl RunTask {
                         self.leave(signal);
                     }
                     self.stopped = Some(signal);
-                    if signal == ExitStatus::Terminated {
-                        leave_at = Instant::now().checked_add(TERMINATION_TIMEOUT);
-                    }
                     // A session that has ended has nothing to stop.
                     drop(commands.send(Command::Interrupt).await);
                 }
@@ -179,6 +173,8 @@ impl RunTask {
                                 DriveStep::Ask(command) => drop(commands.send(*command).await),
                                 DriveStep::End(ended) => {
                                     exit = Some(ended);
+                                    // Hooks and background work have their own limits.
+                                    termination = None;
                                     closed = !self.autonomous;
                                     self.report_jobs(&session.background);
                                     let end = if closed { Command::Close } else { Command::Finish };
@@ -209,6 +205,7 @@ impl RunTask {
                 _ = frames.tick(), if self.show.is_live() && self.asked.is_empty() && exit.is_none() => self.show.tick(),
             }
         }
+        drop(termination);
         drop(commands);
         let ended = session.wait().await;
         match exit {

@@ -55,7 +55,7 @@ pub trait LineCommands {
         files: Vec<PathBuf>,
         session: Option<String>,
         choices: &LineChoices,
-    ) -> impl Future<Output = Result<ExitStatus>>;
+    ) -> impl Future<Output = Result<()>>;
 
     /// Runs a command of hew.
     fn run_command(&self, words: &[&str]) -> Result<()>;
@@ -101,24 +101,32 @@ impl<C: LineCommands> LineSession<'_, C> {
         }
         self.greet().await?;
         let mut first = Some(first).filter(|prompt| !prompt.is_empty());
+        let mut signals = StopSignals::listen();
         loop {
             let done = match first.take() {
                 Some(prompt) => self.run_task(prompt).await,
                 None => match read_line().await {
                     LineInput::Line(line) if line.is_empty() => continue,
-                    LineInput::Line(line) => self.handle(&line).await,
-                    LineInput::End(exit) => Ok(LineOutcome::End(exit)),
+                    LineInput::Line(line) => match self.handle(&line).await {
+                        Ok(LineOutcome::Quit) => {
+                            self.print_resume_command();
+                            return Ok(ExitStatus::Done);
+                        }
+                        Ok(LineOutcome::Next) => Ok(()),
+                        Err(failure) => Err(failure),
+                    },
+                    LineInput::End(exit) => {
+                        self.print_resume_command();
+                        return Ok(exit);
+                    }
                 },
             };
-            match done {
-                Ok(LineOutcome::Next) => {}
-                Ok(LineOutcome::End(exit)) => {
-                    self.print_resume_command();
-                    return Ok(exit);
-                }
-                Err(failure) => {
-                    output::print_failure(&host::redaction::Redactor::for_failures(self.env).failure(failure));
-                }
+            if let Err(failure) = done {
+                output::print_failure(&host::redaction::Redactor::for_failures(self.env).failure(failure));
+            }
+            if signals.is_terminated() {
+                self.print_resume_command();
+                return Ok(ExitStatus::Terminated);
             }
         }
     }
@@ -127,7 +135,7 @@ impl<C: LineCommands> LineSession<'_, C> {
 /// The next step after a line.
 enum LineOutcome {
     Next,
-    End(ExitStatus),
+    Quit,
 }
 
 /// The input.
@@ -202,14 +210,15 @@ impl<C: LineCommands> LineSession<'_, C> {
             line => line.strip_prefix('/'),
         };
         let Some((name, rest)) = command.map(|text| text.split_once(char::is_whitespace).unwrap_or((text, ""))) else {
-            return self.run_task(vec![line.to_owned()]).await;
+            self.run_task(vec![line.to_owned()]).await?;
+            return Ok(LineOutcome::Next);
         };
         let rest = rest.trim();
         let built_in = tui::SLASH_COMMANDS
             .iter()
             .find(|command| command.name == name || command.aliases.contains(&name));
         match built_in.map(|command| command.name) {
-            Some("quit") => return Ok(LineOutcome::End(ExitStatus::Done)),
+            Some("quit") => return Ok(LineOutcome::Quit),
             Some("help") => output::print_stderr(&help()),
             Some("new" | "clear") => {
                 self.session = None;
@@ -217,7 +226,7 @@ impl<C: LineCommands> LineSession<'_, C> {
             }
             Some(name @ ("init" | "review")) => {
                 let prompt = tui::prompt_of_command(name, rest);
-                return self.run_task(prompt.into_iter().collect()).await;
+                self.run_task(prompt.into_iter().collect()).await?;
             }
             Some("sessions") if rest.is_empty() => {
                 self.commands.run_command(&["sessions", "list"])?;
@@ -272,7 +281,7 @@ impl<C: LineCommands> LineSession<'_, C> {
                 }
             },
             // A path, or a prompt of an MCP server.
-            None if name.contains(['/', '.']) => return self.run_task(vec![line.to_owned()]).await,
+            None if name.contains(['/', '.']) => self.run_task(vec![line.to_owned()]).await?,
             None => {
                 let commands = host::project_context::commands(self.root, &self.config()?, self.env)?;
                 if !commands.contains_key(name) {
@@ -282,13 +291,13 @@ impl<C: LineCommands> LineSession<'_, C> {
                     };
                     return Err(Failure::usage(format!("there is no command /{name}")).hint(hint));
                 }
-                return self.run_task(vec![line.to_owned()]).await;
+                self.run_task(vec![line.to_owned()]).await?;
             }
         }
         Ok(LineOutcome::Next)
     }
 
-    async fn run_task(&mut self, prompt: Vec<String>) -> Result<LineOutcome> {
+    async fn run_task(&mut self, prompt: Vec<String>) -> Result<()> {
         let files = std::mem::take(&mut self.files);
         let done = self
             .commands
@@ -299,10 +308,7 @@ impl<C: LineCommands> LineSession<'_, C> {
             let newest = host::sessions::find(&store, None, self.root).await;
             self.session = newest.ok().map(|meta| meta.id.to_string());
         }
-        Ok(match done? {
-            exit @ ExitStatus::Terminated => LineOutcome::End(exit),
-            _ => LineOutcome::Next,
-        })
+        done
     }
 
     fn stored_session(&self) -> Result<String> {

@@ -1,6 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP.
 
 use crate::exit::ExitStatus;
+use std::task::{Context, Waker};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask hew to stop.
@@ -18,6 +19,13 @@ impl StopSignals {
             terminate: signal(SignalKind::terminate()).ok(),
             hangup: signal(SignalKind::hangup()).ok(),
         }
+    }
+
+    /// Whether SIGTERM or SIGHUP was received, also while nothing waited for it.
+    pub fn is_terminated(&mut self) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut signals = [&mut self.terminate, &mut self.hangup].into_iter().flatten();
+        signals.any(|signal| signal.poll_recv(&mut context).is_ready())
     }
 
     /// Waits for the next signal.

@@ -125,7 +125,8 @@ pub fn confinement(config: &Config, env: &ProcessEnv, workspace: &Workspace) -> 
     let settings = &config.sandbox;
     let root = workspace.root();
     let place = |text: &String| roots::resolve_path(text, root, env);
-    let mut roots = vec![root.to_path_buf()];
+    // The whole disk is no project that commands may write.
+    let mut roots: Vec<PathBuf> = root.parent().map(|_| root.to_path_buf()).into_iter().collect();
     roots.extend(settings.write.iter().map(place));
     let mut protected = protected_paths(root);
     // In or above the home folder, startup files of shells and the like have their names relative to that folder.

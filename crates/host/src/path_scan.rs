@@ -80,7 +80,10 @@ impl ProjectScan {
         let roots = [workspace.root()]
             .into_iter()
             .chain(workspace.more().iter().map(PathBuf::as_path));
-        let roots: Vec<PathBuf> = roots.map(Path::to_path_buf).collect();
+        let hides_files = !permissions.ignore.is_empty() || permissions.denies_files().0;
+        // Where commands cannot write, only hidden files are of interest.
+        let is_searched = |root: &&Path| hides_files || writable.iter().any(|writable| root.starts_with(writable));
+        let roots: Vec<PathBuf> = roots.filter(is_searched).map(Path::to_path_buf).collect();
         let folders = workspace.repositories().into_iter().filter_map(|(_, git)| git.folder);
         let outer = folders.filter(|folder| !roots.iter().any(|root| folder.starts_with(root)));
         Self {
@@ -88,7 +91,7 @@ impl ProjectScan {
             outer: outer.collect(),
             roots,
             protected: has_protected.then(|| (Arc::clone(&permissions.protected), Arc::clone(&permissions.project))),
-            hides_files: !permissions.ignore.is_empty() || permissions.denies_files().0,
+            hides_files,
             writable,
             user_configs,
             home,

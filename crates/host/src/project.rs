@@ -43,9 +43,12 @@ pub fn overly_broad(root: &Path, env: &ProcessEnv) -> Option<&'static str> {
 /// A warning about a project that is the disk or the home directory.
 pub fn broad_project_warning(root: &Path, env: &ProcessEnv) -> Option<String> {
     let what = overly_broad(root, env)?;
-    Some(format!(
-        "{what} is the project: everything in it may be read and changed"
-    ))
+    Some(match root.parent() {
+        Some(_) => format!("{what} is the project: everything in it may be read and changed"),
+        None => format!(
+            "{what} is the project: changing files needs approval, and commands write only temporary directories"
+        ),
+    })
 }
 
 /// The directory that trust applies to: the root of the repository, or the project without one.

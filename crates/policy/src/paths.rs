@@ -37,6 +37,12 @@ impl ProjectPaths {
         }
     }
 
+    /// Whether a path is inside the project only because the project is the whole disk.
+    pub(crate) fn is_on_whole_disk(&self, path: &Path) -> bool {
+        let is_disk = self.root.has_root() && self.root.parent().is_none();
+        is_disk && !self.more.iter().any(|other| path.starts_with(other))
+    }
+
     fn is_private(&self, path: &Path) -> bool {
         self.private.iter().any(|private| path.starts_with(private))
     }

@@ -29,6 +29,7 @@ mod slash;
 mod state;
 mod status;
 mod terminal;
+mod termination;
 #[cfg(test)]
 mod test_support;
 mod theme;
@@ -49,4 +50,5 @@ pub use plain_output::OutputRenderer;
 pub use run::{Options, TuiExit, run};
 pub use screen::{ColorDepth, ImageProtocol, Reflow};
 pub use slash::{BuiltInCommand, COMMANDS as SLASH_COMMANDS, nearest_command, prompt_of_command};
+pub use termination::TerminationDeadline;
 pub use theme::{Error as ThemeError, NAMES as THEMES, ROLES, Theme, ThemeSpec};

@@ -13,7 +13,8 @@ use crate::keys::KeyMap;
 use crate::screen::{
     AnsiEncoder, ColorDepth, CursorRest, DrawTiming, ImageProtocol, Reflow, UnbufferedStdout, encode_rows,
 };
-use crate::terminal::TerminalDisplay;
+use crate::terminal::{TerminalDisplay, restore_blindly};
+use crate::termination::TerminationDeadline;
 use crate::theme::Theme;
 use background_sessions::{BackgroundSession, SessionChannels, receive_background};
 use base64::Engine as _;
@@ -47,12 +48,8 @@ const RESIZE_REPORT_DELAY: Duration = Duration::from_millis(100);
 const LAST_REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time limit for a signal that may have ended another program.
 const LATE_SIGNAL_TIMEOUT: Duration = Duration::from_millis(300);
-/// The number of the signal.
-const SIGTERM: i32 = 15;
 /// Maximum time for a session to stop.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same for all sessions after SIGTERM.
-const TERMINATION_TIMEOUT: Duration = Duration::from_millis(600);
 /// The maximum number of events received from the session in one batch.
 const EVENT_BATCH: usize = 256;
 /// Maximum text processed before a frame is drawn and keys are read again.
@@ -139,6 +136,7 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
     if let Some(message) = options.prompt {
         drop(event_loop.app.submit_prompt(message, Delivery::Queue));
     }
+    let deadline = TerminationDeadline::start(restore_blindly);
     let ended = AssertUnwindSafe(event_loop.run(options.session, options.pictures))
         .catch_unwind()
         .await;
@@ -152,11 +150,8 @@ pub async fn run(backend: Arc<dyn Backend>, options: Options) -> io::Result<TuiE
         drop(io::stderr().write_all(panic_message.as_bytes()));
         resume_unwind(panic)
     });
-    if let Ok(Some(SIGTERM)) = ended {
-        drop(tokio::time::timeout(TERMINATION_TIMEOUT, event_loop.close_all()).await);
-    } else {
-        event_loop.close_all().await;
-    }
+    event_loop.close_all().await;
+    drop(deadline);
     let signal = ended?;
     // A closed terminal cannot be restored.
     if signal.is_none() {
@@ -216,7 +211,7 @@ impl ExitSignals {
         tokio::select! {
             _ = self.interrupted.recv() => 2,
             _ = self.quit.recv() => 3,
-            _ = self.ended.recv() => SIGTERM,
+            _ = self.ended.recv() => 15,
             _ = self.hung_up.recv() => 1,
         }
     }

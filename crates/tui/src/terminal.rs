@@ -306,8 +306,8 @@ impl TerminalDisplay<Vec<u8>> {
     }
 }
 
-/// Resets the terminal after a panic, without knowledge of its contents.
-pub(crate) fn restore_after_panic() {
+/// Resets the terminal without knowledge of its contents.
+pub(crate) fn restore_blindly() {
     let mut out = io::stdout();
     // There is no way to report an error.
     drop(

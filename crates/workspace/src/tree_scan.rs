@@ -62,9 +62,19 @@ impl TreeScan {
         let mut before = std::mem::take(&mut self.folders);
         let mut pending: Vec<PathBuf> = roots.to_vec();
         let mut found = Vec::new();
+        let mut devices = HashMap::new();
         while let Some(path) = pending.pop() {
+            if self.folders.len() >= MAX_FOLDERS {
+                break;
+            }
             // It may have been removed meanwhile, or cannot be read by commands either.
             let Ok(stamp) = FolderStamp::new(&path) else { continue };
+            if *devices
+                .entry(stamp.id.0)
+                .or_insert_with(|| is_kernel_file_system(&path))
+            {
+                continue;
+            }
             let known = before
                 .remove(&path)
                 .filter(|known| known.stamp == stamp && stamp.is_certain);
@@ -74,9 +84,7 @@ impl TreeScan {
             };
             pending.extend(folder.subfolders.iter().cloned());
             found.extend(folder.found.iter().cloned());
-            if self.folders.len() < MAX_FOLDERS {
-                self.folders.insert(path, folder);
-            }
+            self.folders.insert(path, folder);
         }
         self.is_too_large = self.folders.len() >= MAX_FOLDERS;
         found
@@ -86,6 +94,19 @@ impl TreeScan {
     pub fn is_too_large(&self) -> bool {
         self.is_too_large
     }
+}
+
+/// Whether a folder shows the state of the kernel instead of files, such as `/proc`.
+#[cfg(target_os = "linux")]
+fn is_kernel_file_system(folder: &Path) -> bool {
+    // `PROC_SUPER_MAGIC`, `SYSFS_MAGIC`
+    const KINDS: [u64; 2] = [0x9FA0, 0x6265_6572];
+    rustix::fs::statfs(folder).is_ok_and(|status| KINDS.contains(&(status.f_type as u64)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_kernel_file_system(_: &Path) -> bool {
+    false
 }
 
 impl FolderStamp {

@@ -65,14 +65,14 @@ impl LineCommands for BinaryCommands<'_> {
         files: Vec<PathBuf>,
         session: Option<String>,
         choices: &LineChoices,
-    ) -> Result<ExitStatus> {
+    ) -> Result<()> {
         let task = RunArgs {
             prompt,
             session,
             turn: self.turn(choices, files),
             ..RunArgs::default()
         };
-        run::run(task, self.global, self.env).await
+        run::run(task, self.global, self.env).await.map(drop)
     }
 
     fn run_command(&self, words: &[&str]) -> Result<()> {

@@ -93,10 +93,8 @@ async fn open_and_drive(
 ) -> Result<ExitStatus> {
     let resumed = matches!(project.session, SessionRef::Existing(_));
     let root = project.root.clone();
-    if let Some(what) = project::overly_broad(&root, env) {
-        output::print_stderr(&format!(
-            "warning: {what} is the project: everything in it may be read and changed; -C names another directory\n"
-        ));
+    if let Some(warning) = project::broad_project_warning(&root, env) {
+        output::print_stderr(&format!("warning: {warning}; -C names another directory\n"));
     }
     let command = super::slash_commands::expand_built_in(command, &project, env)?;
     let session = host::open(SessionRequest {

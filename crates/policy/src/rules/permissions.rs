@@ -206,6 +206,10 @@ impl Permissions {
     }
 
     fn write(&self, tool: &str, path: &Path, place: PathArea, approval: &AutoApproval) -> Decision {
+        let place = match self.project.is_on_whole_disk(path) {
+            true => PathArea::Outside,
+            false => place,
+        };
         let action = Action::Write {
             path: path.to_owned(),
             place,
@@ -453,6 +457,12 @@ fn deny(why: &str) -> Decision {
 
 fn location_reason(path: &Path, place: PathArea, doing: &str, project: &ProjectPaths) -> String {
     match place {
+        PathArea::Outside if project.is_on_whole_disk(path) => {
+            format!(
+                "{doing} {} needs approval, because the project is the whole disk",
+                path.display()
+            )
+        }
         PathArea::Outside => format!("{} is outside the project", path.display()),
         PathArea::Inside => {
             let relative = project.relative(path).filter(|path| !path.as_os_str().is_empty());

@@ -70,7 +70,8 @@ fn danger(simple: &SimpleCommand, cwd: &Path, project: &ProjectPaths) -> Option<
         "mv" => {
             let files = operands(simple, &["-S", "--suffix", "-t", "--target-directory"]);
             let sources = files.len().saturating_sub(1).max(1).min(files.len());
-            site.first_protected(&files[..sources], ProtectionScope::Project, &name)
+            removed_device(&files[..sources])
+                .or_else(|| site.first_protected(&files[..sources], ProtectionScope::Project, &name))
         }
         "rsync"
             if simple
@@ -89,6 +90,20 @@ fn danger(simple: &SimpleCommand, cwd: &Path, project: &ProjectPaths) -> Option<
     }
 }
 
+/// A device among files that are removed.
+fn removed_device(files: &[ShellWord]) -> Option<CommandDanger> {
+    let mut starts = files.iter().map(ShellWord::known_start);
+    let path = starts.find(|path| {
+        let below = path
+            .trim_start_matches('/')
+            .strip_prefix("dev/")
+            .filter(|_| path.starts_with('/'));
+        // Programs have files there.
+        below.is_some_and(|name| !name.contains("..") && !name.starts_with("shm/") && !name.starts_with("mqueue/"))
+    })?;
+    Some(CommandDanger::Refused(format!("it would remove the device {path}")))
+}
+
 fn removal_danger(site: &RemovalContext<'_>, name: &str) -> Option<CommandDanger> {
     let words = &site.simple.words;
     if words
@@ -99,6 +114,9 @@ fn removal_danger(site: &RemovalContext<'_>, name: &str) -> Option<CommandDanger
         return Some(CommandDanger::Refused("`--no-preserve-root` is never needed".into()));
     }
     let files = operands(site.simple, &[]);
+    if let Some(danger) = removed_device(&files) {
+        return Some(danger);
+    }
     if let Some(danger) = site.first_protected(&files, ProtectionScope::Project, name) {
         return Some(danger);
     }

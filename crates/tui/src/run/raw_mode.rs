@@ -1,6 +1,6 @@
 //! Raw mode of the terminal, restored however the program ends.
 
-use crate::terminal::restore_after_panic;
+use crate::terminal::restore_blindly;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ impl RawMode {
 impl Drop for RawMode {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            restore_after_panic();
+            restore_blindly();
         } else {
             drop(std::panic::take_hook());
         }
