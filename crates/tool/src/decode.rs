@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer as _, MapAccess,
-    SeqAccess, Unexpected, VariantAccess, Visitor,
+    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected,
+    IntoDeserializer as _, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
@@ -22,8 +22,58 @@ pub fn decode<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, InputDecode
 
 /// Deserializes the input of a call. Values that can have only one meaning are accepted: empty optional arguments, fields
 /// in another spelling, `"10"` for 10 and `"true"` for true.
-pub(crate) fn decode_call<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, InputDecodeError> {
-    T::deserialize(ValueDeserializer(value, Strictness::Tolerant))
+pub(crate) fn decode_call<T: DeserializeOwned>(value: &Value) -> Result<T, InputDecodeError> {
+    T::deserialize(ValueDeserializer(value, Strictness::Tolerant)).or_else(|error| match error.is_repeated {
+        true => decode_merged(value, error),
+        false => Err(error),
+    })
+}
+
+/// Decodes input that has an argument under two names, such as `path` and `file_path`, if the values are equal. `error`
+/// names the second.
+#[cold]
+fn decode_merged<T: DeserializeOwned>(value: &Value, error: InputDecodeError) -> Result<T, InputDecodeError> {
+    let Some((PathSegment::Key(second), parents)) = error.path.split_first() else {
+        return Err(error);
+    };
+    let mut reduced = value.clone();
+    let Some(object) = object_at(&mut reduced, parents) else {
+        return Err(error);
+    };
+    let is_same_argument = |name: &String| {
+        let mut both = value.clone();
+        if let Some(object) = object_at(&mut both, parents) {
+            object.retain(|key, _| key == name || key == second);
+        }
+        let read = T::deserialize(ValueDeserializer(&both, Strictness::Tolerant));
+        read.is_err_and(|other| other.is_repeated && other.path == error.path)
+    };
+    let first = object
+        .keys()
+        .find(|name| *name != second && is_same_argument(name))
+        .cloned();
+    let Some(first) = first else {
+        return Err(error);
+    };
+    if object.get(&first) != object.get(second) {
+        return Err(InputDecodeError {
+            path: parents.to_vec(),
+            ..InputDecodeError::custom(format_args!(
+                "`{first}` and `{second}` are names of one argument, and their values differ"
+            ))
+        });
+    }
+    object.shift_remove(second);
+    decode_call(&reduced)
+}
+
+/// The object at a path, whose segments are ordered from the innermost.
+fn object_at<'a>(value: &'a mut Value, path: &[PathSegment]) -> Option<&'a mut Map<String, Value>> {
+    let value = path.iter().rev().try_fold(value, |value, segment| match segment {
+        PathSegment::Key(key) => value.get_mut(key),
+        PathSegment::Item(at) => value.get_mut(at),
+    });
+    value?.as_object_mut()
 }
 
 /// Whether values of another form are accepted.
@@ -40,6 +90,8 @@ pub struct InputDecodeError {
     pub reason: String,
     /// The path segments, innermost first.
     path: Vec<PathSegment>,
+    /// Whether a field is given twice; the path ends with its second name.
+    is_repeated: bool,
 }
 
 /// A segment of a path into a JSON value.
@@ -95,6 +147,15 @@ impl serde::de::Error for InputDecodeError {
         InputDecodeError {
             reason: message.to_string(),
             path: Vec::new(),
+            is_repeated: false,
+        }
+    }
+
+    #[cold]
+    fn duplicate_field(field: &'static str) -> Self {
+        InputDecodeError {
+            is_repeated: true,
+            ..Self::custom(format_args!("duplicate field `{field}`"))
         }
     }
 
@@ -321,7 +382,12 @@ impl<'a> ValueDeserializer<'a> {
             entries: map.iter(),
             current: None,
         };
-        let value = visitor.visit_map(&mut rest)?;
+        let value = match (visitor.visit_map(&mut rest), rest.current) {
+            (Err(error), Some((key, _))) if error.is_repeated && error.path.is_empty() => {
+                return Err(error.with_parent(PathSegment::Key(key.clone())));
+            }
+            (value, _) => value?,
+        };
         match rest.entries.next() {
             Some(_) => Err(InputDecodeError::invalid_length(map.len(), &"fewer elements in map")),
             None => Ok(value),
@@ -558,101 +624,4 @@ impl<'a> VariantAccess<'a> for EnumVariantAccess<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-    use std::collections::BTreeMap;
-
-    #[derive(Debug, PartialEq, serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Edits {
-        path: String,
-        #[serde(default)]
-        edits: Vec<Edit>,
-        mode: Option<Mode>,
-        #[serde(default)]
-        numbered: BTreeMap<u16, f32>,
-    }
-
-    #[derive(Debug, PartialEq, serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Edit {
-        line: u8,
-    }
-
-    #[derive(Debug, PartialEq, serde::Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Mode {
-        Whole,
-        Part(u32),
-        Named { name: String },
-    }
-
-    /// The result must equal that of serde_json, except that an array is not accepted for a struct, and that errors use
-    /// the terms of JSON.
-    fn check(input: Value) {
-        let expected = serde_json::from_value::<Edits>(input.clone()).ok();
-        assert_eq!(decode::<Edits>(&input).ok(), expected, "{input}");
-    }
-
-    #[test]
-    fn values_are_decoded_like_serde_json() {
-        let modes = [
-            json!("whole"),
-            json!({"whole": null}),
-            json!({"part": 7}),
-            json!({"named": {"name": "x"}}),
-            json!("part"),
-            json!({"part": "x"}),
-            json!({"named": {}}),
-            json!({"a": 1, "b": 2}),
-            json!("other"),
-            json!(5),
-            json!(null),
-        ];
-        for mode in modes {
-            check(json!({"path": "a", "mode": mode}));
-        }
-        check(json!({"path": "a", "edits": [{"line": 1}, {"line": 255}], "numbered": {"5": 1, "6": 0.5, "7": -1}}));
-        check(json!({"path": "a", "edits": [{"line": 256}]}));
-        check(json!({"path": "a", "edits": [{"line": -1}]}));
-        check(json!({"path": "a", "edits": [{"line": null}]}));
-        check(json!({"path": "a", "edits": {"line": 1}}));
-        check(json!({"path": 1.5}));
-        check(json!({"path": "a", "pfad": 1}));
-        check(json!({"edits": []}));
-        check(json!("a"));
-        check(json!({"path": "a", "edits": "b"}));
-        check(json!({"path": "a", "edits": [1]}));
-        check(json!({"path": "a", "edits": [{"line": true}]}));
-        check(json!({"path": "a", "numbered": []}));
-        check(json!({"path": ["a"]}));
-        check(json!({"path": null}));
-    }
-
-    #[test]
-    fn an_array_is_not_accepted_for_a_struct() {
-        let wrong = decode::<Edits>(&json!(["a", [], null, {}])).map_err(|error| error.reason);
-        assert_eq!(wrong, Err("invalid type: list, expected an object".to_owned()));
-    }
-
-    #[test]
-    fn the_path_of_an_error_is_reported() {
-        for (input, path) in [
-            (json!({"path": 5}), "path"),
-            (
-                json!({"path": "a", "edits": [{"line": 1}, {"line": "x"}]}),
-                "edits[1].line",
-            ),
-            (json!({"path": "a", "edits": [{"lien": 1}]}), "edits[0].lien"),
-            (json!({"path": "a", "mode": {"named": {"name": 1}}}), "mode.named.name"),
-            (json!({"path": "a", "numbered": {"x": 1}}), "numbered.x"),
-            (json!({}), ""),
-        ] {
-            assert_eq!(
-                decode::<Edits>(&input).map_err(|error| error.path()),
-                Err(path.to_owned())
-            );
-        }
-    }
-}
+mod tests;
