@@ -13,7 +13,7 @@ use policy::ModeSet;
 use std::path::Path;
 use std::sync::Arc;
 use tool::NotificationSender;
-use toolbox::Options;
+use toolbox::{ModeName, Options};
 
 /// The tools that a model is offered in a session, without a session.
 pub async fn session_tools(
@@ -60,7 +60,7 @@ pub async fn manual_tools(
         code_index: Some(crate::code_search::code_index(workspace.clone(), config, env).await?),
         data: Some(paths::data_dir(env)?),
         skills: paths::skill_dirs(root, env),
-        modes: modes.iter().map(|mode| mode.name.clone()).collect(),
+        modes: modes.iter().map(ModeName::from).collect(),
         panels: Some(toolbox::OpenPanels::default()),
         caller: toolbox::ToolCaller::User,
         ..Options::default()

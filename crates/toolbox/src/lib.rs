@@ -22,6 +22,7 @@ pub use support::edits::edit_agent::EditModel;
 pub use support::edits::format_stats::EditFormatStats;
 pub use support::jobs::summary::{BackgroundJobs, JobSummary};
 pub use support::jobs::{JobRegistry, JobRegistryView};
+pub use support::mode_names::ModeName;
 pub use support::peer_aliases::{PeerEquivalent, peer_tool_hint, peer_tools};
 pub use support::project::read_tracker::{ReadTracker, ToolCaller};
 pub use support::web::{
@@ -80,8 +81,8 @@ pub struct Options<'a> {
     pub external: Vec<Arc<dyn DynTool>>,
     /// Tools that are added and removed at run time, such as those of MCP servers.
     pub dynamic: Option<Arc<dyn DynamicTools>>,
-    /// The names of the modes to switch to; if empty, the mode cannot be changed.
-    pub modes: Vec<String>,
+    /// The modes to switch to; if empty, the mode cannot be changed.
+    pub modes: Vec<ModeName>,
     /// The names of other agents that can run subtasks.
     pub agents: Vec<String>,
     /// How commands are run.

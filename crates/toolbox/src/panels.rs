@@ -20,6 +20,7 @@ use sandbox::ProcessEnvironment;
 use crate::support::code_server::CodeServer;
 use crate::support::commands::CommandOptions;
 use crate::support::jobs::JobRegistry;
+use crate::support::mode_names::ModeName;
 use crate::support::notes::NoteStore;
 use crate::support::project::Project;
 
@@ -77,7 +78,7 @@ pub(crate) struct PanelSources {
     pub(crate) code: Option<Arc<dyn CodeServer>>,
     pub(crate) code_index: Option<search::CodeIndex>,
     pub(crate) skills: Vec<PathBuf>,
-    pub(crate) modes: Vec<String>,
+    pub(crate) modes: Vec<ModeName>,
 }
 
 /// Why a panel cannot be opened: a message for the user or the model.

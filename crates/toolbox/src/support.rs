@@ -9,6 +9,7 @@ pub(crate) mod context_source;
 pub(crate) mod edits;
 pub(crate) mod file_view;
 pub(crate) mod jobs;
+pub(crate) mod mode_names;
 pub(crate) mod model_profiles;
 pub(crate) mod notes;
 pub(crate) mod partial_file;

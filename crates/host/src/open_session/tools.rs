@@ -12,7 +12,7 @@ use ::acp::AcpAgents;
 use policy::{Mode, ModeSet};
 use std::sync::Arc;
 use tool::{Registry, ToolSet};
-use toolbox::{EditModel, JobRegistry, Options};
+use toolbox::{EditModel, JobRegistry, ModeName, Options};
 use workspace::Workspace;
 use workspace::checkpoint::{Checkpointer, journal_path};
 
@@ -82,7 +82,7 @@ impl<'a> SessionTools<'a> {
             image_model: self.models.image.clone(),
             secrets: Arc::clone(self.redactor.secrets()),
             web: web::load(config, env),
-            modes: self.modes.iter().map(|mode| mode.name.clone()).collect(),
+            modes: self.modes.iter().map(ModeName::from).collect(),
             agents: servers.agents.as_ref().map(AcpAgents::names).unwrap_or_default(),
             panels: Some(self.panels.clone()),
         })

@@ -5,6 +5,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use prompt::panel::{ChangeChannel, Panel, PanelContext, Volatility};
 
 use super::PanelSources;
+use crate::support::mode_names::list_modes;
 use crate::support::notes::{self, NoteName, NoteScope, NoteStore};
 use crate::support::project::run_blocking;
 use crate::support::skills;
@@ -119,7 +120,7 @@ impl LibraryPanel {
     pub(super) fn of(sources: &PanelSources) -> Self {
         let mut text = String::new();
         if !sources.modes.is_empty() {
-            text.push_str(&format!("Modes: {}\n", sources.modes.join(", ")));
+            text.push_str(&format!("Modes: {}\n", list_modes(&sources.modes)));
         }
         for (name, description) in skills::catalogue_of(&sources.skills, &sources.project.workspace) {
             text.push_str(&format!("Skill {name}: {description}\n"));

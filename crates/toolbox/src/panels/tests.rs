@@ -26,7 +26,12 @@ fn panels(root: &Path, data: &Path) -> OpenPanels {
             &data.join("cache"),
         )),
         skills: vec![root.join("skills")],
-        modes: vec!["code".into(), "ask".into()],
+        modes: ["code", "ask"]
+            .map(|name| crate::ModeName {
+                name: name.into(),
+                title: String::new(),
+            })
+            .into(),
     });
     panels
 }

@@ -15,6 +15,7 @@ use tool::{
 use crate::middleware::append_description;
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
+use crate::support::mode_names::{ModeName, find_mode, list_modes};
 use crate::support::text::count;
 
 /// Maximum number of tasks per call.
@@ -38,7 +39,7 @@ const GENERAL_AGENTS: [&str; 7] = [
 
 pub(crate) struct NewTaskTool {
     /// The modes and other agents; unknown if empty.
-    modes: Vec<String>,
+    modes: Vec<ModeName>,
 }
 
 /// Runs a subtask with its own context; it sees only the prompt, you see only its report. Several tasks run
@@ -133,7 +134,13 @@ impl BuiltIn for NewTaskTool {
         let options = parts.options;
         let modes = match options.modes.is_empty() {
             true => Vec::new(),
-            false => [options.modes.as_slice(), options.agents.as_slice()].concat(),
+            false => {
+                let agents = options.agents.iter().map(|name| ModeName {
+                    name: name.clone(),
+                    title: String::new(),
+                });
+                options.modes.iter().cloned().chain(agents).collect()
+            }
         };
         let tool = erase(NewTaskTool { modes });
         let agents = &parts.options.agents;
@@ -201,16 +208,15 @@ impl Tool for NewTaskTool {
             &["subagent_type", "agent_type", "agentName", "agent_name", "agent"],
             "mode",
         );
-        if let Some(mode) = arguments::text(input, "mode").map(str::to_lowercase) {
-            let is_general = GENERAL_AGENTS.contains(&mode.as_str()) && !self.modes.contains(&mode);
-            let is_reader =
-                READING_AGENTS.contains(&mode.as_str()) && self.modes.iter().any(|mode| mode == READING_MODE);
-            if is_general {
-                input.remove("mode");
-            } else if is_reader && !self.modes.contains(&mode) {
-                input.insert("mode".into(), READING_MODE.into());
-            } else if self.modes.contains(&mode) {
-                input.insert("mode".into(), mode.into());
+        self.select_mode(input);
+        for task in input
+            .get_mut("tasks")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            if let Some(task) = task.as_object_mut() {
+                self.select_mode(task);
             }
         }
     }
@@ -232,7 +238,7 @@ impl Tool for NewTaskTool {
         if let Some(mode) = self.unknown_mode(&input) {
             return Err(Error::Failed(format!(
                 "there is no mode `{mode}`; the modes are {}",
-                self.modes.join(", ")
+                list_modes(&self.modes)
             )));
         }
         let tasks = input.all();
@@ -269,12 +275,27 @@ impl Tool for NewTaskTool {
 }
 
 impl NewTaskTool {
+    /// Replaces the mode by its own name. Kinds of agents of other programs stand for a mode unless one has that name.
+    fn select_mode(&self, input: &mut Map<String, Value>) {
+        let Some(name) = arguments::text(input, "mode").map(str::trim) else {
+            return;
+        };
+        let kind = name.to_lowercase();
+        let mode = find_mode(&self.modes, name);
+        let reader = || find_mode(&self.modes, READING_MODE).filter(|_| READING_AGENTS.contains(&kind.as_str()));
+        match mode.or_else(reader).map(Value::from) {
+            Some(mode) => drop(input.insert("mode".into(), mode)),
+            None if GENERAL_AGENTS.contains(&kind.as_str()) => drop(input.remove("mode")),
+            None => {}
+        }
+    }
+
     /// The first mode that does not exist.
     fn unknown_mode(&self, input: &Input) -> Option<String> {
         let mut modes = input.all().into_iter().filter_map(|one| one.mode);
         match self.modes.is_empty() {
             true => None,
-            false => modes.find(|mode| !self.modes.contains(mode)),
+            false => modes.find(|mode| !self.modes.iter().any(|known| known.name == *mode)),
         }
     }
 }

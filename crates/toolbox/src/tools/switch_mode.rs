@@ -7,15 +7,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tool::{
-    CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing,
-    erase, fold_name,
+    CallContext, DynTool, Error, NextStep, Output, PeerAgent, Tool, ToolEffect, ToolFacts, ToolKind, ToolListing, erase,
 };
 
 use crate::registry::{BuiltIn, ToolParts};
 use crate::support::arguments;
+use crate::support::mode_names::{ModeName, find_mode, list_modes};
 
-/// The names of the modes.
-pub(crate) struct SwitchModeTool(pub(crate) Vec<String>);
+pub(crate) struct SwitchModeTool {
+    modes: Vec<ModeName>,
+}
 
 /// Switches to another mode, if the user agrees: code, architect (plans), ask, debug, or another that you know of.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,18 +27,10 @@ pub(crate) struct Input {
     reason: Option<String>,
 }
 
-impl SwitchModeTool {
-    /// The mode with this name, in any spelling.
-    fn named(&self, name: &str) -> Option<&String> {
-        let exact = self.0.iter().find(|mode| *mode == name);
-        exact.or_else(|| self.0.iter().find(|mode| fold_name(mode) == fold_name(name)))
-    }
-}
-
 impl BuiltIn for SwitchModeTool {
     fn build(parts: &ToolParts<'_>) -> Option<Arc<dyn DynTool>> {
         let modes = &parts.options.modes;
-        (!modes.is_empty()).then(|| erase(SwitchModeTool(modes.clone())))
+        (!modes.is_empty()).then(|| erase(SwitchModeTool { modes: modes.clone() }))
     }
 }
 
@@ -70,13 +63,13 @@ impl Tool for SwitchModeTool {
 
     fn actions(&self, input: &Input) -> Vec<Action> {
         // Do not request approval for a mode that does not exist.
-        let mode = self.named(&input.mode).into_iter();
-        mode.map(|mode| Action::SwitchMode { to: mode.clone() }).collect()
+        let mode = find_mode(&self.modes, &input.mode).into_iter();
+        mode.map(|mode| Action::SwitchMode { to: mode.into() }).collect()
     }
 
     async fn run(&self, input: Input, _: CallContext) -> Result<Output, Error> {
-        let Some(mode) = self.named(&input.mode) else {
-            let names = self.0.join(", ");
+        let Some(mode) = find_mode(&self.modes, &input.mode) else {
+            let names = list_modes(&self.modes);
             return Err(Error::Failed(format!(
                 "there is no mode `{}`; the modes are {names}",
                 input.mode
@@ -84,7 +77,7 @@ impl Tool for SwitchModeTool {
         };
         let text = format!("You now work in the mode `{mode}`.");
         Ok(Output {
-            next: NextStep::SwitchMode(mode.clone()),
+            next: NextStep::SwitchMode(mode.into()),
             ..Output::text(text)
         })
     }
