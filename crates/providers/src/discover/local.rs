@@ -166,8 +166,13 @@ fn has_capability(model: &Value, capability: &str) -> Option<bool> {
 
 /// LM Studio: its own list has more details than OpenAI's.
 async fn lmstudio(settings: &ProviderSettings) -> Result<Option<Vec<DiscoveredModel>>, Error> {
-    let Some(response) = query(settings, &format!("{}/api/v0/models", root(settings)), QueryMethod::Get).await? else {
-        return Ok(None);
+    let list = async |version: &str| {
+        let address = format!("{}/api/{version}/models", root(settings));
+        query(settings, &address, QueryMethod::Get).await
+    };
+    let Some(response) = list("v0").await? else {
+        let response = list("v1").await?;
+        return Ok(response.map(|response| lmstudio_v1(&response, settings)));
     };
     let is_chat_model =
         |model: &&Value| matches!(model.get("type").and_then(Value::as_str), Some("llm" | "vlm") | None);
@@ -191,7 +196,30 @@ async fn lmstudio(settings: &ProviderSettings) -> Result<Option<Vec<DiscoveredMo
     Ok(Some(known.take(MAX_MODELS).collect()))
 }
 
-/// llama.cpp: one model and the server's properties.
+/// The models of the newer list, which names the loaded instances of each.
+fn lmstudio_v1(response: &Value, settings: &ProviderSettings) -> Vec<DiscoveredModel> {
+    let chat_models = items(response, "models").filter(|model| model.get("type").is_none_or(|kind| kind == "llm"));
+    let known = chat_models.filter_map(|model| {
+        let capability = |name: &str| model.pointer(&format!("/capabilities/{name}")).and_then(Value::as_bool);
+        let instance = model.pointer("/loaded_instances/0");
+        let window = instance.and_then(|instance| instance.pointer("/config/context_length"));
+        let window = window.or_else(|| model.get("max_context_length"));
+        let size = model.get("params_string").and_then(Value::as_str);
+        let known = LocalModel {
+            id: model.get("key")?.as_str()?,
+            window: window.and_then(Value::as_u64).unwrap_or(0),
+            parameters: size.map_or(0, model::parameters_in),
+            loaded: instance.is_some(),
+            tools: capability("trained_for_tool_use").unwrap_or(true),
+            images: capability("vision").unwrap_or(false),
+            reasoning: false,
+        };
+        Some(known.describe(settings))
+    });
+    known.take(MAX_MODELS).collect()
+}
+
+/// llama.cpp: one model and the server's properties, or several models with their own.
 async fn llamacpp(settings: &ProviderSettings) -> Result<Option<Vec<DiscoveredModel>>, Error> {
     let root = root(settings);
     let (models, props) = futures::future::join(
@@ -200,26 +228,38 @@ async fn llamacpp(settings: &ProviderSettings) -> Result<Option<Vec<DiscoveredMo
     )
     .await;
     let Some(models) = models? else { return Ok(None) };
-    let props = props.ok().flatten().unwrap_or_default();
-    let served = props
-        .pointer("/default_generation_settings/n_ctx")
-        .and_then(Value::as_u64);
-    let images = props.pointer("/modalities/vision") == Some(&Value::Bool(true));
-    let tools = llamacpp_tools(&props);
-    let known = items(&models, "data").filter_map(|model| {
+    let props = &props.ok().flatten().unwrap_or_default();
+    let root = &root;
+    let known = items(&models, "data").take(MAX_MODELS).map(|model| async move {
+        let id = model.get("id")?.as_str()?;
+        // A server of several models states which are loaded, and the properties of each.
+        let status = model.pointer("/status/value");
+        let own_props = match status {
+            Some(status) if status == "loaded" => {
+                let mut url = reqwest::Url::parse(&format!("{root}/props")).ok()?;
+                url.query_pairs_mut().append_pair("model", id);
+                query(settings, url.as_str(), QueryMethod::Get).await.ok().flatten()
+            }
+            Some(_) | None => None,
+        };
+        let props = own_props.as_ref().unwrap_or(props);
+        let served = props
+            .pointer("/default_generation_settings/n_ctx")
+            .and_then(Value::as_u64);
         let trained = model.pointer("/meta/n_ctx_train").and_then(Value::as_u64);
         let known = LocalModel {
-            id: model.get("id")?.as_str()?,
+            id,
             window: served.filter(|window| *window > 0).or(trained).unwrap_or(0),
             parameters: model.pointer("/meta/n_params").and_then(Value::as_u64).unwrap_or(0),
-            loaded: true,
-            tools,
-            images,
+            loaded: status.is_none_or(|status| status == "loaded"),
+            tools: llamacpp_tools(props),
+            images: props.pointer("/modalities/vision") == Some(&Value::Bool(true)),
             reasoning: false,
         };
         Some(known.describe(settings))
     });
-    Ok(Some(known.take(MAX_MODELS).collect()))
+    let known = futures::future::join_all(known).await;
+    Ok(Some(known.into_iter().flatten().collect()))
 }
 
 /// Whether the chat template renders tools: as the server reports, or by the template itself.

@@ -169,6 +169,54 @@ async fn llama_cpp_and_vllm_report_their_context_windows() {
 }
 
 #[tokio::test]
+async fn servers_of_several_models_state_which_are_loaded() {
+    let facts = |provider, answers| async move {
+        let (address, _) = server(answers).await;
+        let mut settings = preset(provider).unwrap().settings();
+        settings.base_url = format!("{address}/v1");
+        let models = discover(&[settings], LONG).await.remove(0).models.unwrap();
+        let facts = models.into_iter().map(|model| {
+            let info = model.info;
+            (info.id, model.loaded, info.limits.window, info.features.tools)
+        });
+        facts.collect::<Vec<_>>()
+    };
+    let llamacpp = vec![
+        (
+            "GET /v1/models",
+            json!({"data": [{"id": "a", "status": {"value": "unloaded"}}, {"id": "b 7B", "status": {"value": "loaded"}}]}),
+        ),
+        ("GET /props", json!({"role": "router"})),
+        (
+            "GET /props?model=b+7B",
+            json!({"default_generation_settings": {"n_ctx": 8_192}, "chat_template": "plain"}),
+        ),
+    ];
+    assert_eq!(
+        facts("llamacpp", llamacpp).await,
+        [
+            ("a".to_string(), false, 0, true),
+            ("b 7B".to_string(), true, 8_192, false)
+        ]
+    );
+    let lmstudio = vec![(
+        "GET /api/v1/models",
+        json!({"models": [
+            {"type": "llm", "key": "a", "loaded_instances": [], "max_context_length": 32_768, "capabilities": {"trained_for_tool_use": false}},
+            {"type": "llm", "key": "b", "loaded_instances": [{"id": "b", "config": {"context_length": 4_096}}], "max_context_length": 32_768},
+            {"type": "embedding", "key": "c", "loaded_instances": []},
+        ]}),
+    )];
+    assert_eq!(
+        facts("lmstudio", lmstudio).await,
+        [
+            ("a".to_string(), false, 32_768, false),
+            ("b".to_string(), true, 4_096, true)
+        ]
+    );
+}
+
+#[tokio::test]
 async fn an_unreachable_server_does_not_delay_discovery() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = format!("http://{}/v1", listener.local_addr().unwrap());
