@@ -52,7 +52,8 @@ pub(super) fn calls_in(value: Value, read: &dyn Fn(Map<String, Value>) -> Option
 
 /// Reads an object as a call. Its keys are those of any common format, and nothing but a call has them.
 pub(super) fn call_object(mut object: Map<String, Value>, grammar: &CallGrammar) -> Option<WrittenCall> {
-    if let Some(Value::Object(function)) = object.get("function") {
+    let function = object.get("function").or_else(|| object.get("function_call"));
+    if let Some(Value::Object(function)) = function {
         return call_object(function.clone(), grammar);
     }
     let name = NAME_KEYS.iter().find_map(|key| match object.get(*key) {

@@ -94,19 +94,25 @@ pub(super) fn with_common_syntax(text: &str, grammar: &CallGrammar) -> String {
     if ["Action:", ">>>"].iter().any(|start| text.starts_with(start)) {
         text.insert(0, '\n');
     }
+    let text = alias_call(&text, grammar).unwrap_or(text);
     let text = named_lines(&text.replace("functools[", "["), grammar);
     let text = json_calls(&escaped_strings(&text), grammar);
     let text = attribute_tags(&argument_tags(&file_lists(&text)), grammar);
     python_calls(&text, grammar).unwrap_or(text)
 }
 
-/// GLM-4 and others: marks lines with only a tool's name, followed by lines with its input as JSON.
+/// GLM-4, Hunyuan and others: marks lines with only a tool's name, possibly after tags, followed by lines with its input as
+/// JSON.
 fn named_lines(text: &str, grammar: &CallGrammar) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let marked = lines.iter().enumerate().map(|(at, line)| {
         let next = lines.get(at + 1).map_or("", |next| next.trim_start());
-        let is_call = grammar.has(line.trim()) && (next.starts_with('{') || next.starts_with("```json"));
-        format!("{}{line}", if is_call { CALL_TOKEN } else { "" })
+        let (tags, name) = line.rsplit_once('>').map_or(("", *line), |(tags, name)| (tags, name));
+        let is_call = grammar.has(name.trim()) && (next.starts_with('{') || next.starts_with("```json"));
+        match is_call && (tags.is_empty() || tags.ends_with(OPEN.trim_end_matches('>'))) {
+            true => format!("{CALL_TOKEN}{name}"),
+            false => (*line).to_owned(),
+        }
     });
     marked.collect()
 }
@@ -196,6 +202,28 @@ fn argument_tags(text: &str) -> String {
     out + rest
 }
 
+/// A text that consists of one call in tags with a name that is too common to be recognised elsewhere:
+/// `<bash><command>ls</command></bash>`.
+fn alias_call(text: &str, grammar: &CallGrammar) -> Option<String> {
+    let name = word(text.trim_start().strip_prefix('<')?);
+    let inside = text.trim().strip_prefix(&format!("<{name}>"))?;
+    let mut rest = inside.strip_suffix(&format!("</{name}>"))?.trim();
+    let mut input = serde_json::Map::new();
+    while !rest.is_empty() {
+        let key = word(rest.strip_prefix('<')?);
+        let (value, after) = rest
+            .strip_prefix(&format!("<{key}>"))?
+            .split_once(&format!("</{key}>"))?;
+        if !grammar.has_parameter(name, key) {
+            return None;
+        }
+        input.insert(key.to_owned(), value.trim().into());
+        rest = after.trim_start();
+    }
+    let is_call = !grammar.has(name) && grammar.names_tool(name) && !input.is_empty();
+    is_call.then(|| format!("{OPEN}{}{CLOSE}", call_json(name, Value::Object(input))))
+}
+
 /// FunctionGemma: strings between `<escape>` tokens.
 fn escaped_strings(text: &str) -> String {
     if !text.contains("<start_function_call>") {
@@ -245,9 +273,11 @@ fn named_tag(text: &str, tag: &str, grammar: &CallGrammar) -> Option<(String, us
     let inside = rest.find(&closing).map_or(rest, |end| &rest[..end]);
     let bytes = head.len() + 1 + inside.len();
     let end = if inside.len() < rest.len() { closing.len() } else { 0 };
-    grammar
-        .has(name)
-        .then(|| (format!("<{name}>{inside}</{name}>"), bytes + end))
+    let call = match inside.contains("<parameter name=") {
+        true => format!("<invoke name=\"{name}\">{inside}</invoke>"),
+        false => format!("<{name}>{inside}</{name}>"),
+    };
+    grammar.has(name).then_some((call, bytes + end))
 }
 
 /// Rewrites `<read_file path="a"/>` to a call as JSON; also returns its length.

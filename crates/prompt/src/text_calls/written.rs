@@ -70,7 +70,11 @@ pub fn resembles_call(text: &str, grammar: &CallGrammar) -> bool {
         let has = |key: &str| body.contains(&format!("\"{key}\"")) || body.contains(&format!("'{key}'"));
         NAME_KEYS.iter().any(|key| has(key)) && INPUT_KEYS.iter().any(|key| has(key))
     };
-    starts_call(body) || is_json || has_unclosed_call(text, grammar)
+    let is_action = |line: &str| {
+        let name = line.strip_prefix("Action:").map(str::trim);
+        name.is_some_and(|name| grammar.names_tool(name))
+    };
+    starts_call(body) || is_json || text.lines().any(is_action) || has_unclosed_call(text, grammar)
 }
 
 /// Whether a line begins a call in tags or special tokens that does not end.

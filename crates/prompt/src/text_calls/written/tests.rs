@@ -61,10 +61,13 @@ fn a_call_is_found_in_every_form_that_models_write() {
             .to_owned(),
         "<|tool_call_start|>[read_file(path='a.txt')]<|tool_call_end|>".to_owned(),
         r#"<tool name="read_file"><path>a.txt</path></tool>"#.to_owned(),
+        r#"<tool name="read_file"><parameter name="path">a.txt</parameter></tool>"#.to_owned(),
+        "<tool_calls><tool_call>read_file\n```json\n{\"path\": \"a.txt\"}\n```\n</tool_call></tool_calls>".to_owned(),
         r#"<tool_call name="read_file">{"path": "a.txt"}</tool_call>"#.to_owned(),
         r#"<read_file path="a.txt" />"#.to_owned(),
         r#"{"function": {"name": "read_file", "arguments": {"path": "a.txt"}}}"#.to_owned(),
         r#"{"type": "function", "function": {"name": "read_file", "arguments": {"path": "a.txt"}}}"#.to_owned(),
+        r#"{"function_call": {"name": "read_file", "arguments": "{\"path\": \"a.txt\"}"}}"#.to_owned(),
         r#"{"tool_calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]}"#.to_owned(),
         r#"{"name": "read_file", "path": "a.txt"}"#.to_owned(),
         r#"{"read_file": {"path": "a.txt"}}"#.to_owned(),
@@ -176,6 +179,28 @@ fn an_unknown_tool_counts_only_if_the_reply_consists_of_the_call() {
 }
 
 #[test]
+fn a_reply_in_tags_with_a_common_name_is_a_call_if_it_has_the_parameters_of_the_tool() {
+    let mut grammar = CallGrammar::clone(&grammar());
+    grammar.add_alias("bash", "terminal");
+    let grammar = Arc::new(grammar);
+    let calls = |text: &str| written_calls(text, &grammar, CallPlacement::WholeReply);
+    let call = "<bash>\n<command>ls</command>\n<cd>src</cd>\n</bash>";
+    let input = calls(call).remove(0);
+    assert_eq!(
+        (input.name.as_str(), Value::Object(input.input)),
+        ("bash", json!({"command": "ls", "cd": "src"}))
+    );
+    for text in [
+        "<bash>ls</bash>",
+        "<bash><title>ls</title></bash>",
+        "<bash><command>ls</command></bash> lists files.",
+        "<zsh><command>ls</command></zsh>",
+    ] {
+        assert_eq!(calls(text), [], "{text}");
+    }
+}
+
+#[test]
 fn an_attempt_at_a_call_is_recognised() {
     let grammar = grammar();
     for text in [
@@ -186,6 +211,7 @@ fn an_attempt_at_a_call_is_recognised() {
         "<read_file>a.txt</read_file>",
         "I look.\n<read_file>\n<path>a.txt\n\nThen I continue.",
         "I look.\n[TOOL_CALLS]read_file a.txt",
+        "I look.\nAction: read_file\nAction Input: a.txt",
     ] {
         assert!(resembles_call(text, &grammar), "{text}");
     }
