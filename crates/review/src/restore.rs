@@ -178,12 +178,15 @@ impl RestorePlan {
         let steps = self.steps.iter().map(|step| (step.from.as_ref(), step.to.as_ref()));
         let restored = session::describe_restored(steps);
         let is_restored = |path: &Path| self.steps.iter().any(|step| step.path == path);
-        let kept = self.conflicts.iter().filter(|conflict| !is_restored(&conflict.path));
-        match kept.count() {
-            0 => restored,
-            1 => format!("{restored}; kept 1 file changed outside the session"),
-            kept => format!("{restored}; kept {kept} files changed outside the session"),
-        }
+        let others = self.conflicts.iter().filter(|conflict| !is_restored(&conflict.path));
+        let (lost, kept): (Vec<_>, Vec<_>) = others.partition(|conflict| conflict.is_final());
+        let part = |conflicts: &[&RestoreConflict], start: &str, end: &str| match conflicts.len() {
+            0 => String::new(),
+            1 => format!("; {start}1 file{end}"),
+            count => format!("; {start}{count} files{end}"),
+        };
+        let kept = part(&kept, "kept ", " changed outside the session");
+        restored + &kept + &part(&lost, "", " cannot be restored")
     }
 
     /// Adds the step and the conflict of one path.

@@ -121,6 +121,7 @@ async fn a_path_of_version_control_is_skipped_when_others_are_restored() {
     }
     let (plan, contents) = operation.plan(&history, ConflictPolicy::Keep).await.unwrap();
     plan.check(ConflictPolicy::Keep).unwrap();
+    assert_eq!(plan.summary(), "1 file restored; 1 file cannot be restored");
     operation
         .apply_and_record(&mut history, plan, &contents, Time(1))
         .await
