@@ -282,11 +282,11 @@ impl CheckpointState {
 
     /// The uncovered paths that the command names, and others that were not reported yet.
     fn uncovered(&mut self, snapshot: &Snapshot, endangered: &EndangeredPaths) -> UncoveredPaths {
-        let mut all = uncovered_paths(snapshot, &self.root, endangered, |path| {
-            self.hiding.contains(path) || self.excluded.iter().any(|apart| path.starts_with(apart))
-        });
-        let reported = &mut self.reported;
-        all.others.retain(|path| reported.insert(path.clone()));
+        let is_inaccessible =
+            |path: &Path| self.hiding.contains(path) || self.excluded.iter().any(|apart| path.starts_with(apart));
+        let is_tracked = |path: &Path| Some(self.repository.as_ref()?.tracks(path));
+        let mut all = uncovered_paths(snapshot, &self.root, endangered, is_inaccessible, is_tracked);
+        all.others.retain(|path| self.reported.insert(path.clone()));
         all
     }
 
@@ -342,7 +342,7 @@ impl CheckpointState {
                 place,
                 size: leaf.stamp.size,
                 modified: leaf.stamp.modified,
-                is_endangered: endangered.includes(path),
+                is_endangered: endangered.includes_changed(path, || Some(repository?.tracks(path))),
             });
         });
         let needed = candidates.len();

@@ -594,6 +594,34 @@ fn endangered_files_are_copied_without_limits_and_uncovered_paths_are_listed_bef
 }
 
 #[test]
+fn what_a_git_command_overwrites_is_copied_without_limits() {
+    for (untracked, uncommitted) in [(true, false), (false, true), (true, true), (false, false)] {
+        let mut fixture = Fixture::new(&[("t", "t")]);
+        let root = fixture.root();
+        if !git(&root, &["init", "-q"]) {
+            return;
+        }
+        assert!(git(&root, &["add", "."]));
+        for name in ["t", "u"] {
+            fs::write(fixture.at(name), "changed").unwrap();
+        }
+        let budget = CopyBudget { files: 0, bytes: 0 };
+        fixture.checkpoints = Checkpointer::new(&root, fixture.blobs.clone()).with_budget(budget);
+        let mut endangered = EndangeredPaths::default();
+        untracked.then(|| endangered.add_untracked());
+        uncommitted.then(|| endangered.add_uncommitted());
+        let before = fixture.checkpoints.before(&endangered, ("s", "c"));
+        let others = [("t", uncommitted), ("u", untracked)];
+        let others = others
+            .iter()
+            .filter(|(_, is_copied)| !is_copied)
+            .map(|(name, _)| PathBuf::from(name));
+        assert_eq!(before.uncovered().others, others.collect::<Vec<_>>());
+        assert_eq!(before.uncovered().endangered, Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
 fn redo_copies_are_deleted_before_originals() {
     let limits = BlobLimits {
         quota: 1_000,

@@ -167,6 +167,7 @@ async fn what_cannot_be_restored_is_asked_about_or_listed_before_the_command() {
         "mv big other",
         "find . -name big -delete",
         "echo x > big",
+        "git clean -fdq",
     ] {
         run(command).await;
         let seen = fixture.server.main_requests().last().unwrap().json().to_string();

@@ -20,6 +20,10 @@ pub enum DestroyedTarget {
     },
     /// The files below a folder that git ignores.
     IgnoredBelow(PathBuf),
+    /// Files of the repository that git neither tracks nor ignores.
+    Untracked,
+    /// Changes of tracked files of the repository that are not committed.
+    Uncommitted,
 }
 
 /// What a line that starts in `cwd` deletes, moves or overwrites, as far as its text shows.
@@ -39,12 +43,17 @@ pub fn destroyed_targets(script: &Script, cwd: &Path, project: &ProjectPaths) ->
                     all.extend(destroyed(&target_of(simple, root), cwd, project));
                 }
             }
-            Some("git") if deletes_ignored(simple) => {
-                for target in destroyed(&target_of(simple, ShellWord::text(".")), cwd, project) {
-                    if let DestroyedTarget::Path(folder) = target {
-                        all.push(DestroyedTarget::IgnoredBelow(folder));
+            Some("git") => {
+                let losses = git_losses(simple);
+                if losses.ignored {
+                    for target in destroyed(&target_of(simple, ShellWord::text(".")), cwd, project) {
+                        if let DestroyedTarget::Path(folder) = target {
+                            all.push(DestroyedTarget::IgnoredBelow(folder));
+                        }
                     }
                 }
+                all.extend(losses.untracked.then_some(DestroyedTarget::Untracked));
+                all.extend(losses.uncommitted.then_some(DestroyedTarget::Uncommitted));
             }
             Some(_) | None => {}
         }
@@ -152,14 +161,43 @@ fn is_option(word: &str, short: Option<char>, long: &str) -> bool {
     (name.len() > 3 && long.starts_with(name)) || (is_short && short.is_some_and(|short| word.contains(short)))
 }
 
-/// Whether a git command deletes ignored files.
-fn deletes_ignored(simple: &SimpleCommand) -> bool {
+/// The files that a git command deletes or overwrites without a commit.
+#[derive(Debug, Default)]
+struct GitLosses {
+    ignored: bool,
+    untracked: bool,
+    uncommitted: bool,
+}
+
+fn git_losses(simple: &SimpleCommand) -> GitLosses {
     let words = git_words(simple);
-    let has = |short, long: &str| words.iter().skip(1).any(|word| is_option(word, short, long));
-    match words.first().map(String::as_str) {
-        Some("clean") => has(Some('x'), "") || has(Some('X'), ""),
-        Some("stash") => has(Some('a'), "--all"),
-        Some(_) | None => false,
+    let rest = words.get(1..).unwrap_or_default();
+    let has = |short, long: &str| rest.iter().any(|word| is_option(word, short, long));
+    let second = rest.iter().find(|word| !word.starts_with('-')).map(String::as_str);
+    match (words.first().map(String::as_str), second) {
+        (Some("clean"), _) => GitLosses {
+            ignored: has(Some('x'), "") || has(Some('X'), ""),
+            untracked: !has(Some('n'), "--dry-run") && !has(Some('X'), ""),
+            uncommitted: false,
+        },
+        (Some("stash"), None | Some("push" | "save")) => GitLosses {
+            ignored: has(Some('a'), "--all"),
+            untracked: has(Some('a'), "--all") || has(Some('u'), "--include-untracked"),
+            uncommitted: true,
+        },
+        (Some("reset"), _) => GitLosses {
+            uncommitted: ["--hard", "--merge", "--keep"].iter().any(|mode| has(None, mode)),
+            ..GitLosses::default()
+        },
+        (Some("switch"), _) => GitLosses {
+            uncommitted: has(Some('f'), "--force") || has(None, "--discard-changes"),
+            ..GitLosses::default()
+        },
+        (Some("checkout" | "checkout-index" | "restore" | "rm" | "apply" | "read-tree"), _) => GitLosses {
+            uncommitted: true,
+            ..GitLosses::default()
+        },
+        (Some(_) | None, _) => GitLosses::default(),
     }
 }
 
@@ -222,6 +260,8 @@ mod tests {
             DestroyedTarget::Path(path) => path.display().to_string(),
             DestroyedTarget::Pattern { folder, pattern } => format!("{} : {pattern}", folder.display()),
             DestroyedTarget::IgnoredBelow(folder) => format!("ignored in {}", folder.display()),
+            DestroyedTarget::Untracked => "untracked".to_owned(),
+            DestroyedTarget::Uncommitted => "uncommitted".to_owned(),
         };
         let targets = destroyed_targets(&parse(line), Path::new("/p"), &project);
         targets.into_iter().map(name).collect()
@@ -248,9 +288,20 @@ mod tests {
             ("rm -f $(find data -name '*.tmp')", &["/p/data"]),
             ("find data -type f | while read f; do rm \"$f\"; done", &["/p/data"]),
             ("find data | xargs cat", &[]),
-            ("git clean -fdx", &["ignored in /p"]),
-            ("git -C sub clean -fd", &[]),
+            ("git clean -fdx", &["ignored in /p", "untracked"]),
+            ("git -C sub clean -fd", &["untracked"]),
             ("git clean -ffdX", &["ignored in /p"]),
+            ("git clean -nd", &[]),
+            ("git stash", &["uncommitted"]),
+            ("git stash push -u -m x", &["untracked", "uncommitted"]),
+            ("git stash -a", &["ignored in /p", "untracked", "uncommitted"]),
+            ("git stash pop", &[]),
+            ("git reset --hard HEAD~1; git status", &["uncommitted"]),
+            ("git reset HEAD a", &[]),
+            ("git checkout -- .", &["uncommitted"]),
+            ("git restore a", &["uncommitted"]),
+            ("git switch topic", &[]),
+            ("git switch -f topic", &["uncommitted"]),
             ("echo x > /dev/null", &[]),
             ("cargo test", &[]),
             ("env FOO=1 rm f", &["/p/f"]),

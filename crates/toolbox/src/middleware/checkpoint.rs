@@ -99,6 +99,8 @@ fn endangered_paths(actions: &[Action], root: &Path) -> EndangeredPaths {
                 DestroyedTarget::Path(path) => endangered.add(path),
                 DestroyedTarget::Pattern { folder, pattern } => endangered.add_matches(&folder, &pattern),
                 DestroyedTarget::IgnoredBelow(folder) => endangered.add_ignored_below(folder),
+                DestroyedTarget::Untracked => endangered.add_untracked(),
+                DestroyedTarget::Uncommitted => endangered.add_uncommitted(),
             }
         }
     }

@@ -70,6 +70,7 @@ pub(super) fn uncovered_paths(
     root: &Path,
     endangered: &EndangeredPaths,
     is_inaccessible: impl Fn(&Path) -> bool,
+    is_tracked: impl Fn(&Path) -> Option<bool>,
 ) -> UncoveredPaths {
     let mut all = UncoveredPaths::default();
     let mut visit = |path: &Path, node: &SnapshotNode| {
@@ -90,6 +91,9 @@ pub(super) fn uncovered_paths(
         match node {
             SnapshotNode::Ignored if endangered.includes_ignored(path) => all.ignored.push(relative),
             SnapshotNode::Ignored if is_generated(path) => {}
+            SnapshotNode::File(_) if endangered.includes_changed(path, || is_tracked(path)) => {
+                all.endangered.push(relative);
+            }
             _ if endangered.includes(path) => all.endangered.push(relative),
             _ => all.others.push(relative),
         }

@@ -19,6 +19,10 @@ pub struct EndangeredPaths {
     ignored_below: Vec<PathBuf>,
     /// Whether folders are deleted with everything in them.
     deletes_folders: bool,
+    /// Whether files are deleted that git neither tracks nor ignores.
+    untracked: bool,
+    /// Whether changes of tracked files are overwritten that are not committed.
+    uncommitted: bool,
 }
 
 impl EndangeredPaths {
@@ -54,9 +58,29 @@ impl EndangeredPaths {
         self.deletes_folders = true;
     }
 
+    /// Marks that files are deleted that git neither tracks nor ignores.
+    pub fn add_untracked(&mut self) {
+        self.untracked = true;
+    }
+
+    /// Marks that changes of tracked files are overwritten that are not committed.
+    pub fn add_uncommitted(&mut self) {
+        self.uncommitted = true;
+    }
+
     /// Whether nothing is known to be endangered.
     pub fn is_empty(&self) -> bool {
-        self.paths.is_empty() && self.ignored_below.is_empty()
+        *self == EndangeredPaths::default()
+    }
+
+    /// Whether a changed file is one of these, below one, or endangered because git tracks it or not.
+    pub(super) fn includes_changed(&self, path: &Path, is_tracked: impl FnOnce() -> Option<bool>) -> bool {
+        let by_git = || match is_tracked() {
+            Some(true) => self.uncommitted,
+            Some(false) => self.untracked,
+            None => false,
+        };
+        self.includes(path) || ((self.untracked || self.uncommitted) && by_git())
     }
 
     /// Whether a path is one of these or below one.
