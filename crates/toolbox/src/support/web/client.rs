@@ -153,7 +153,13 @@ impl WebClient {
             }
         }
         request.send().await.map_err(|error| match error.is_timeout() {
-            true => failed(format!("{url} did not answer within {} s", ask.time.as_secs())),
+            true => {
+                let limit = if error.is_connect() { CONNECT } else { ask.stall };
+                failed(format!(
+                    "{url} did not answer within {} s",
+                    limit.min(ask.time).as_secs()
+                ))
+            }
             false => failed(format!("{url} could not be reached: {}", cause(&error))),
         })
     }
