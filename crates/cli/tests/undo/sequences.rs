@@ -124,7 +124,10 @@ async fn random_command_sequences_lose_no_file() {
             let prompt = format!("run: {command}");
             commands.push(command);
             let first: &[&str] = if turn == 0 { &[] } else { &["--continue"] };
-            let run = fixture.hew.clone().args(["run", "-m", MODEL]).args(first).arg(&prompt);
+            // Undo does not cover what a command does in the background, even if the machine is slow.
+            let foreground = ["--set", "terminal.foreground=\"1h\""];
+            let run = fixture.hew.clone().args(["run", "-m", MODEL]).args(foreground);
+            let run = run.args(first).arg(&prompt);
             let output = run.run().await.unwrap();
             assert_eq!(output.code(), Some(0), "seed {seed} {commands:?}: {}", output.stderr);
             assert!(
