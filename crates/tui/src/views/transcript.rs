@@ -348,12 +348,12 @@ impl TranscriptView {
         if query.is_empty() {
             return;
         }
-        // A search begins on the screen, and continues after the last match.
+        // A search downwards begins on the screen, one upwards at the end; both continue from the last match.
         let last = self.search.found.filter(|(entry, _)| Some(*entry) == self.selected);
         let from = match (last, self.selected) {
             (Some((entry, row)), _) => Some((entry, if down { row + 1 } else { row })),
-            (None, None) => Some(self.visible_top(cx)),
-            (None, Some(_)) => None,
+            (None, None) if down => Some(self.visible_top(cx)),
+            (None, _) => None,
         };
         if let Some((entry, from)) = from {
             let matches = self.matching_rows(entry, &query, cx);
