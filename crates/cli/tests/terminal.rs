@@ -422,7 +422,7 @@ async fn a_rewind_restores_the_files_and_undo_applies_to_visible_turns() {
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Rewind to before").await.unwrap();
     // The conversation above contains the prompts too, so this waits for the rows of the list.
-    tmux.wait_for_text("2.txt changed since").await.unwrap();
+    tmux.wait_for_text("2.txt changed after it").await.unwrap();
     tmux.press(&["Enter"]).unwrap();
     tmux.wait_for_text("Code and conversation").await.unwrap();
     let all = tmux.wait_for_text("1 file: +0 −2 lines").await.unwrap();
