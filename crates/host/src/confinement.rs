@@ -296,6 +296,15 @@ mod tests {
     use std::fs;
 
     #[test]
+    fn commands_do_not_write_the_whole_disk() {
+        let disk = Workspace::open(Path::new("/")).unwrap();
+        let mut config = Config::default();
+        config.sandbox.write = vec!["/opt/x".into()];
+        let env = ProcessEnv::default();
+        assert_eq!(confinement(&config, &env, &disk).roots, [PathBuf::from("/opt/x")]);
+    }
+
+    #[test]
     fn commands_may_write_the_project_but_not_settings_of_hew_or_git() {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap();

@@ -81,8 +81,8 @@ impl ProjectScan {
             .into_iter()
             .chain(workspace.more().iter().map(PathBuf::as_path));
         let hides_files = !permissions.ignore.is_empty() || permissions.denies_files().0;
-        // Where commands cannot write, only hidden files are of interest.
-        let is_searched = |root: &&Path| hides_files || writable.iter().any(|writable| root.starts_with(writable));
+        // Commands cannot write the whole disk, so that only hidden files in it are of interest.
+        let is_searched = |root: &&Path| hides_files || root.parent().is_some();
         let roots: Vec<PathBuf> = roots.filter(is_searched).map(Path::to_path_buf).collect();
         let folders = workspace.repositories().into_iter().filter_map(|(_, git)| git.folder);
         let outer = folders.filter(|folder| !roots.iter().any(|root| folder.starts_with(root)));

@@ -170,6 +170,14 @@ impl ScannedFolder {
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_systems_of_the_kernel_are_not_searched() {
+        let mut scan = TreeScan::default();
+        let found = scan.update(&["/proc".into(), "/sys".into()], |_, _| ScanStep::Rules);
+        assert_eq!(found, []);
+    }
+
     #[test]
     fn changes_are_found_in_the_next_scan() {
         let temp = tempfile::tempdir().unwrap();

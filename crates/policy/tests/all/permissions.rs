@@ -567,3 +567,39 @@ fn settings_are_read_from_configuration() {
     assert!(problems.is_empty());
     assert!(serde_json::from_str::<RuleConfig>(r#"{"denny":[]}"#).is_err());
 }
+
+#[test]
+fn changing_files_needs_approval_if_the_project_is_the_whole_disk() {
+    let mut permissions = permissions(&RuleConfig::default());
+    let mut paths = project_paths();
+    paths.root = "/".into();
+    paths.more = vec!["/srv/site".into()];
+    permissions.project = Arc::new(paths);
+    let decide =
+        |action: Action| word(&permissions.decide(AccessLevel::Workspace, &Mode::code(), "write_file", &action));
+    let place = PathArea::Inside;
+    for (path, expected) in [("/etc/hosts", "ask"), ("/home/me/x", "ask"), ("/srv/site/x", "allow")] {
+        let path = PathBuf::from(path);
+        assert_eq!(
+            decide(Action::Write {
+                path: path.clone(),
+                place
+            }),
+            expected,
+            "{}",
+            path.display()
+        );
+        assert_eq!(decide(Action::Read { path, place }), "allow");
+    }
+    for (command, expected) in [
+        ("cat /etc/hosts", "allow"),
+        ("echo x > /etc/hosts", "ask"),
+        ("echo x > /tmp/x", "allow"),
+    ] {
+        assert_eq!(
+            word(&run(&permissions, AccessLevel::Workspace, command)),
+            expected,
+            "{command}"
+        );
+    }
+}
