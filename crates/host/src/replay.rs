@@ -8,10 +8,10 @@ use futures::StreamExt as _;
 use model::{Cost, Message, Part, RecordedStream, Reply, Request, SentBody, ToolSpec, Usage};
 use prompt::tokens::{TokenizerFamily, tool_tokens};
 use prompt::{
-    LayoutCache, Ledger, RequestInputs, RequestReport, RequestSnapshot, RulesFile, TemplateFile, TokenBudget,
-    differing_section,
+    LayoutCache, Ledger, RebuiltFrame, RequestInputs, RequestReport, RequestSnapshot, RulesFile, TemplateFile,
+    TokenBudget, differing_section,
 };
-use providers::{BodySettings, body_digest};
+use providers::{BodyRenderer, BodySettings, body_digest};
 use session::{BlobId, Body, Change, FileVersion, Item, ItemId, MessageRef, RequestRecord, SessionId, Store};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -145,7 +145,10 @@ pub async fn replay(
             session,
             records: own,
             items,
-            blobs: HashMap::new(),
+            messages: HashMap::new(),
+            frames: HashMap::new(),
+            inputs: HashMap::new(),
+            renderers: HashMap::new(),
             layout: LayoutCache::default(),
             changed_layout: LayoutCache::default(),
             ledger: Ledger::default(),
@@ -189,11 +192,23 @@ struct SessionReplayer<'a> {
     session: SessionId,
     records: Vec<RequestRecord>,
     items: Vec<Arc<Item>>,
-    blobs: HashMap<BlobId, Vec<u8>>,
+    /// What records name by blob. Most requests of a session share it, and caches recognise it by address.
+    messages: HashMap<BlobId, Arc<Message>>,
+    frames: HashMap<BlobId, Request>,
+    inputs: HashMap<BlobId, Arc<(RequestInputs, BodySettings)>>,
+    renderers: HashMap<BlobId, BodyRenderers>,
     layout: LayoutCache,
     changed_layout: LayoutCache,
     ledger: Ledger,
     changed_ledger: Ledger,
+}
+
+/// Renders the requests with some inputs: as recorded and as built again.
+struct BodyRenderers {
+    recorded: BodyRenderer,
+    rebuilt: BodyRenderer,
+    /// The frames built again, by the frame of the record.
+    frames: HashMap<BlobId, RebuiltFrame>,
 }
 
 impl SessionReplayer<'_> {
@@ -211,24 +226,22 @@ impl SessionReplayer<'_> {
             record: record.clone(),
         };
         let items = self.items_at(&record).await?;
-        let Some(recorded) = self.recorded(&record, &items).await? else {
+        let Some((recorded, frame)) = self.recorded(&record, &items).await? else {
             return Ok(replayed);
         };
-        let Some(inputs) = self.inputs(&record).await? else {
+        let Some((blob, known)) = self.inputs(&record).await? else {
             return Ok(replayed);
         };
-        let Some(settings) = inputs
-            .wire
-            .as_deref()
-            .and_then(|json| serde_json::from_str::<BodySettings>(json).ok())
-        else {
-            return Ok(replayed);
-        };
-        let body = settings.render(&recorded);
+        let (inputs, settings) = &*known;
+        let renderers = self.renderers.entry(blob).or_insert_with(|| BodyRenderers {
+            recorded: settings.renderer(),
+            rebuilt: settings.renderer(),
+            frames: HashMap::new(),
+        });
+        let body = renderers.recorded.render(&recorded);
         let digest = body_digest([&body[..]]);
         let is_sent = record.facts.body.map(|sent| sent == digest);
         replayed.restored = Some(digest);
-        replayed.stream = self.decoded(&record, &settings).await?;
         replayed.outcome = match is_sent {
             None => ReplayOutcome::Unverified {
                 reason: "it was not sent".into(),
@@ -240,11 +253,15 @@ impl SessionReplayer<'_> {
             Some(true) => ReplayOutcome::Identical,
         };
         if record.purpose != TURN {
+            replayed.stream = self.decoded(&record, settings).await?;
             return Ok(replayed);
         }
-        let rebuilt = inputs.rebuild(&recorded);
+        let rebuilt = renderers
+            .frames
+            .entry(frame)
+            .or_insert_with(|| inputs.rebuild(&recorded));
         let assembled = prompt::assemble(&rebuilt.frame, &items, &mut self.layout);
-        let rebuilt_body = settings.render(&assembled.request);
+        let rebuilt_body = renderers.rebuilt.render(&assembled.request);
         if rebuilt_body != body {
             let section = differing_section(&recorded, &assembled.request, &rebuilt.system);
             replayed.outcome = ReplayOutcome::Differs {
@@ -275,10 +292,10 @@ impl SessionReplayer<'_> {
         let estimate = price(&mut self.ledger, &assembled.request, &inputs.model, assembled.tokens);
         replayed.recorded = Some(estimate);
         if !change.is_empty() {
-            let (inputs, settings) = changed_inputs(inputs, settings, &recorded, change);
+            let (inputs, settings) = changed_inputs(inputs.clone(), settings.clone(), &recorded, change);
             let frame = inputs.rebuild(&recorded);
             let changed = prompt::assemble(&frame.frame, &items, &mut self.changed_layout);
-            let changed_body = settings.render(&changed.request);
+            let changed_body = settings.renderer().render(&changed.request);
             let is_same = changed_body == rebuilt_body;
             let section = differing_section(&assembled.request, &changed.request, &frame.system);
             replayed.changed = Some(ChangedRequest {
@@ -292,6 +309,7 @@ impl SessionReplayer<'_> {
                 byte: (!is_same).then(|| first_difference(&rebuilt_body, &changed_body)),
             });
         }
+        replayed.stream = self.decoded(&record, settings).await?;
         Ok(replayed)
     }
 
@@ -307,44 +325,69 @@ impl SessionReplayer<'_> {
         })
     }
 
-    /// The request, restored from its record; `None` if a part is missing.
-    async fn recorded(&mut self, record: &RequestRecord, items: &[Arc<Item>]) -> Result<Option<Request>> {
+    /// The request, restored from its record, and the name of its frame; `None` if a part is missing.
+    async fn recorded(&mut self, record: &RequestRecord, items: &[Arc<Item>]) -> Result<Option<(Request, BlobId)>> {
         let Some((references, frame)) = prompt::request_layout(&self.records, record.id) else {
             return Ok(None);
         };
-        let mut made: HashMap<BlobId, Message> = HashMap::new();
         for reference in &references {
-            if let MessageRef::Blob(blob) = reference {
+            if let MessageRef::Blob(blob) = reference
+                && !self.messages.contains_key(blob)
+            {
                 let Some(message) = self.json(blob).await? else {
                     return Ok(None);
                 };
-                made.insert(blob.clone(), message);
+                self.messages.insert(blob.clone(), message);
             }
         }
-        let Some(messages) = prompt::replay_messages(&references, items, |blob| made.get(blob).cloned()) else {
+        let made = |blob: &BlobId| self.messages.get(blob).cloned();
+        let Some(messages) = prompt::replay_messages(&references, items, made) else {
             return Ok(None);
         };
-        let Some(snapshot) = self.json::<RequestSnapshot>(&frame).await? else {
-            return Ok(None);
-        };
-        let names: Vec<BlobId> = snapshot.blob_names().map(|name| BlobId(name.into())).collect();
-        for name in &names {
-            self.blob(name).await?;
+        if !self.frames.contains_key(&frame) {
+            let Some(request) = self.frame(&frame).await? else {
+                return Ok(None);
+            };
+            self.frames.insert(frame.clone(), request);
         }
         let marks = record.prompt.as_ref().map(|prompt| prompt.breakpoints.clone());
-        let find = |name: &str| self.blobs.get(&BlobId(name.into())).cloned();
-        Ok(snapshot.restore(find, messages, marks.unwrap_or_default()))
+        let request = self.frames.get(&frame).map(|request| Request {
+            messages: messages.into(),
+            breakpoints: marks.unwrap_or_default(),
+            ..request.clone()
+        });
+        Ok(request.map(|request| (request, frame)))
     }
 
-    async fn inputs(&mut self, record: &RequestRecord) -> Result<Option<RequestInputs>> {
-        match &record.facts.inputs {
-            Some(blob) => self.json(blob).await,
-            None => Ok(None),
+    /// A request without messages.
+    async fn frame(&self, frame: &BlobId) -> Result<Option<Request>> {
+        let Some(snapshot) = self.json::<RequestSnapshot>(frame).await? else {
+            return Ok(None);
+        };
+        let mut texts: HashMap<&str, Vec<u8>> = HashMap::new();
+        for name in snapshot.blob_names() {
+            let bytes = self.store.get_blob(BlobId(name.into())).await?;
+            texts.extend(bytes.map(|bytes| (name, bytes.to_vec())));
         }
+        Ok(snapshot.restore(|name| texts.get(name).cloned(), Vec::new(), Vec::new()))
+    }
+
+    /// What the request was built from, and its name.
+    async fn inputs(&mut self, record: &RequestRecord) -> Result<Option<(BlobId, Arc<(RequestInputs, BodySettings)>)>> {
+        let Some(blob) = record.facts.inputs.clone() else {
+            return Ok(None);
+        };
+        if !self.inputs.contains_key(&blob)
+            && let Some(inputs) = self.json::<RequestInputs>(&blob).await?
+            && let Some(settings) = inputs.wire.as_deref().and_then(|json| serde_json::from_str(json).ok())
+        {
+            self.inputs.insert(blob.clone(), Arc::new((inputs, settings)));
+        }
+        Ok(self.inputs.get(&blob).map(|known| (blob, Arc::clone(known))))
     }
 
     /// Whether the recorded bytes of the reply decode to the stored reply.
-    async fn decoded(&mut self, record: &RequestRecord, settings: &BodySettings) -> Result<Option<bool>> {
+    async fn decoded(&self, record: &RequestRecord, settings: &BodySettings) -> Result<Option<bool>> {
         let Some(blob) = &record.facts.stream else {
             return Ok(None);
         };
@@ -360,18 +403,9 @@ impl SessionReplayer<'_> {
         Ok(stored.map(|message| content(&reply) == content(message)))
     }
 
-    async fn json<T: serde::de::DeserializeOwned>(&mut self, blob: &BlobId) -> Result<Option<T>> {
-        let bytes = self.blob(blob).await?;
+    async fn json<T: serde::de::DeserializeOwned>(&self, blob: &BlobId) -> Result<Option<T>> {
+        let bytes = self.store.get_blob(blob.clone()).await?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
-    }
-
-    async fn blob(&mut self, id: &BlobId) -> Result<Option<Vec<u8>>> {
-        if !self.blobs.contains_key(id)
-            && let Some(bytes) = self.store.get_blob(id.clone()).await?
-        {
-            self.blobs.insert(id.clone(), bytes.to_vec());
-        }
-        Ok(self.blobs.get(id).cloned())
     }
 }
 

@@ -36,7 +36,7 @@ pub use google::{GoogleAuth, GoogleOptions, GoogleSettings};
 pub use http::tls_config;
 pub use image::{GeneratedImage, ImageModel, ImageRequest, default_image_model};
 pub use presets::Quirks;
-pub use recorded_body::{BodySettings, body_digest};
+pub use recorded_body::{BodyRenderer, BodySettings, body_digest};
 pub use settings::{ProviderSettings, STALL_TIMEOUT, Secret};
 
 use bytes::Bytes;

@@ -3,6 +3,8 @@
 use crate::google::{GoogleAuth, GoogleSettings};
 use crate::presets::Quirks;
 use crate::settings::{ProviderSettings, Secret};
+use crate::wire;
+use crate::wire_cache::WireCache;
 use model::{Info, Request, SentBody, Wire};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -43,8 +45,8 @@ impl BodySettings {
         self.wire
     }
 
-    /// The body of a request.
-    pub fn render(&self, request: &Request) -> Vec<u8> {
+    /// Renders requests of one conversation.
+    pub fn renderer(&self) -> BodyRenderer {
         let mut settings = ProviderSettings::new(self.provider.clone(), self.wire, "");
         settings.options = self.options.clone();
         settings.model_options = self.model_options.clone();
@@ -54,7 +56,11 @@ impl BodySettings {
             location: String::new(),
             auth: GoogleAuth::Token(Secret::new("")),
         });
-        crate::render_body(request, &self.info, &settings).0
+        BodyRenderer {
+            info: self.info.clone(),
+            settings,
+            cache: WireCache::default(),
+        }
     }
 
     /// Decodes the recorded bytes of a reply as the model decodes them from the network.
@@ -65,6 +71,21 @@ impl BodySettings {
         let bytes = Box::pin(bytes.map(Ok));
         let stream = crate::reply_stream::ReplyStream::new(self.wire, &self.provider, bytes, crate::STALL_TIMEOUT);
         Box::pin(stream.with_quirks(&self.quirks))
+    }
+}
+
+/// Renders the bodies of a conversation's requests, each only as far as it is new.
+#[derive(Debug)]
+pub struct BodyRenderer {
+    info: Info,
+    settings: ProviderSettings,
+    cache: WireCache,
+}
+
+impl BodyRenderer {
+    /// The body of a request.
+    pub fn render(&mut self, request: &Request) -> Vec<u8> {
+        wire::body(request, &self.info, &self.settings, &mut self.cache, &mut Vec::new()).concat()
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn rebuild(session: &SessionRequests, index: usize) -> Result<R
         .map(|prompt| prompt.breakpoints.clone())
         .unwrap_or_default();
     let items = items(session, &references).await?;
-    let mut made: HashMap<BlobId, Message> = HashMap::new();
+    let mut made: HashMap<BlobId, Arc<Message>> = HashMap::new();
     for references in &references {
         if let MessageRef::Blob(blob) = references {
             let bytes = session.store.get_blob(blob.clone()).await?.ok_or_else(lost)?;

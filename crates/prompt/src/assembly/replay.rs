@@ -30,12 +30,12 @@ pub fn request_layout(records: &[RequestRecord], request: RequestId) -> Option<(
 pub fn replay_messages(
     references: &[MessageRef],
     items: &[Arc<Item>],
-    made: impl Fn(&BlobId) -> Option<Message>,
+    made: impl Fn(&BlobId) -> Option<Arc<Message>>,
 ) -> Option<Vec<Arc<Message>>> {
     let by_id: HashMap<ItemId, &Arc<Item>> = items.iter().map(|item| (item.id, item)).collect();
     let find = |references: &MessageRef| match references {
         MessageRef::Item(id, place) => by_id.get(id)?.messages().get(*place).cloned(),
-        MessageRef::Blob(blob) => made(blob).map(Arc::new),
+        MessageRef::Blob(blob) => made(blob),
     };
     references.iter().map(find).collect()
 }
