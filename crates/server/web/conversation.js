@@ -211,7 +211,7 @@ export class Conversation {
         card?.progress(`▸ ${inner.title}`);
         return note(`▸ ${inner.title}`);
       case "item.finished": {
-        const text = inner.item.kind === "reply" ? textOf(inner.item) : inner.item.kind === "prompt" ? `> ${textOf(inner.item)}` : "";
+        const text = inner.item.kind === "reply" ? textOf(inner.item) : inner.item.kind === "prompt" ? `> ${promptText(inner.item)}` : "";
         return text ? note(text) : undefined;
       }
       case "notice":
@@ -504,6 +504,9 @@ function shownText(text, tool, input) {
 export function textOf(item) {
   return (item.parts ?? []).filter((part) => part.type === "text").map((part) => part.text).join("\n");
 }
+
+/** The text of a prompt that the user, or the parent of a subtask, wrote. */
+const promptText = (item) => textOf({ parts: item.parts.filter((part) => !part.origin) });
 
 /** The string fields of an incomplete JSON object. */
 function partialFields(json) {

@@ -32,7 +32,12 @@ export class Sidebar {
   setStates(states) {
     const before = JSON.stringify([...this.states]);
     this.states = new Map(states.map((row) => [row.id, row]));
-    if (states.some((row) => !this.rows.some((known) => known.id === row.id))) this.refresh();
+    // A session gets its title with the first prompt.
+    const isNew = (row) => {
+      const known = this.rows.find((other) => other.id === row.id);
+      return !known || (known.items === 0 && row.state !== "idle");
+    };
+    if (states.some(isNew)) this.refresh();
     else if (before !== JSON.stringify([...this.states])) this.show();
   }
 

@@ -94,6 +94,7 @@ const scenarios = {
     await prompt(page, "change the greeting");
     await page.waitForSelector(".question");
     step("question");
+    await page.waitForFunction(() => document.querySelector(".session-title").textContent === "change the greeting");
     const second = await context.newPage();
     await second.setViewportSize({ width: 360, height: 740 });
     await second.goto(`${process.env.HEW_URL}/#${session}`);
