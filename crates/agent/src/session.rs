@@ -251,7 +251,9 @@ fn call_grammar(tools: &tool::Registry) -> CallGrammar {
             }
         }
     }
-    for name in tools.unavailable_names().filter(|name| name.contains('_')) {
+    // Without any tool, a call is text.
+    let has_tools = tools.iter().next().is_some();
+    for name in tools.unavailable_names().filter(|name| has_tools && name.contains('_')) {
         grammar.add_unavailable(name);
     }
     grammar
