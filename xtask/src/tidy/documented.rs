@@ -101,6 +101,7 @@ const STATEMENTS: &[Statement] = &[
     ("prompts.md", "`file:PATH` | a file | 0 requests |", "prompt/src/panel.rs", "Volatility::Live => Some(0),"),
     ("prompts.md", "diagnostics` | window, cost and changed files; notifications; language server diagnostics | 2 |", "prompt/src/panel.rs", "Volatility::Turn => Some(2),"),
     ("prompts.md", "the prompts, turn by turn | 3 |", "prompt/src/panel.rs", "Volatility::Session => Some(3),"),
+    ("prompts.md", "those that take more than 200 ms less often", "toolbox/src/panels/polled_version.rs", "FAST: Duration = Duration::from_millis(200);"),
     ("prompts.md", "at most a twentieth of the time", "toolbox/src/panels/polled_version.rs", "SHARE: u32 = 20;"),
     ("prompts.md", "The sections form four blocks", "prompt/src/system_prompt/tests.rs", "assert_eq!(blocks.len(), 4);"),
     ("providers.md", "Ollama (port 11434)", "providers/src/presets/table.rs", "http://localhost:11434/v1"),

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Reading takes at most one in this number of seconds.
+/// Content that is read within this time is read each time.
+const FAST: Duration = Duration::from_millis(200);
+/// Reading other content takes at most one in this number of seconds.
 const SHARE: u32 = 20;
 
 /// The last version, which is kept until reading it again is cheap in relation to the time since.
@@ -25,7 +27,7 @@ impl PolledVersion {
     /// The version of what `read` returns.
     pub(super) async fn get(&self, read: impl Future<Output = Option<String>>) -> u64 {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = last.filter(|last| last.at.elapsed() < last.took * SHARE) {
+        if let Some(last) = last.filter(|last| last.took > FAST && last.at.elapsed() < last.took * SHARE) {
             return last.version;
         }
         let started = Instant::now();
