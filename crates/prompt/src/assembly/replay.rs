@@ -97,7 +97,7 @@ mod tests {
             (&[item(0), item(1), item(2)][..], BlobId("f".into()))
         );
         let texts = |references: &[MessageRef]| -> Option<Vec<String>> {
-            let made = |_: &BlobId| Some(Message::user("continue"));
+            let made = |_: &BlobId| Some(Arc::new(Message::user("continue")));
             Some(
                 replay_messages(references, &items, made)?
                     .iter()
