@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::alternative_readings::without_anchors;
-use crate::document::{FinalNewline, normalize_newlines};
+use crate::document::{FinalNewline, TextDocument, normalize_newlines};
+use crate::fold::is_blank;
 use crate::matcher::Haystack;
 use crate::refusal::RefusalReason;
-use crate::resolve::placement::refuse_repeated;
+use crate::resolve::placement::{is_unique, refuse_repeated};
 use crate::resolve::{MatchMethod, ResolvedEdit};
 
 /// The characters of a hash.
@@ -103,11 +104,46 @@ pub(crate) fn resolve(haystack: &Haystack<'_>, edit: &AnchoredEdit) -> Result<Re
         AnchorOp::Replace | AnchorOp::InsertBefore | AnchorOp::InsertAfter => text.lines().map(str::to_owned).collect(),
     };
     refuse_repeated(document, &range, &added)?;
+    if edit.op == AnchorOp::Replace
+        && let Some(line) = repeated_line(document, &range, &added, edit.end.as_ref())
+    {
+        return Err(RefusalReason::OpenRange { line: line + 1 });
+    }
     Ok(ResolvedEdit {
         splices: vec![document.line_splice(range.clone(), &added, FinalNewline::Keep)],
         lines: range,
         method: MatchMethod::Exact,
     })
+}
+
+/// The line (from 0) near a range that the lines in its place repeat: the range is too short.
+fn repeated_line(
+    document: &TextDocument,
+    range: &Range<usize>,
+    added: &[String],
+    end: Option<&LineAnchor>,
+) -> Option<usize> {
+    let line = |at: usize| document.line(at).trim_end();
+    let is_same = |at: usize, other: &str| !is_blank(other) && line(at) == other.trim_end();
+    let pair = |from: usize| Some((added.get(from)?, added.get(from + 1)?));
+    let starts_above = range
+        .start
+        .checked_sub(1)
+        .filter(|above| pair(0).is_some_and(|(first, second)| is_same(*above, first) && is_same(range.start, second)));
+    let ends_below = Some(range.end).filter(|below| {
+        let last = added.len().checked_sub(2).and_then(pair);
+        *below < document.line_count()
+            && last.is_some_and(|(last, end)| is_same(*below, end) && is_same(range.end - 1, last))
+    });
+    // Without an end, the new lines may be those of a range.
+    let below = range.end..(range.end + added.len()).min(document.line_count());
+    let is_repeated = |at: &usize| {
+        let is_added = added.iter().skip(1).any(|added| added.trim_end() == line(*at));
+        is_added && is_unique(document, document.line(*at))
+    };
+    starts_above
+        .or(ends_below)
+        .or_else(|| below.clone().find(is_repeated).filter(|_| end.is_none()))
 }
 
 /// The lines (from 0) that the edit replaces; empty for an insertion.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::alternative_readings::{code_without_markdown_escapes, numbered_listing, plain_new_text, unfenced};
 use crate::document::normalize_newlines;
 use crate::fold::{is_blank, similarity};
-use crate::parse::xml::{without_cdata, without_stray_tags};
+use crate::parse::xml::{without_cdata, without_stray_start, without_stray_tags};
 use crate::parsed_edit::HunkLine;
 use crate::refusal::RefusalReason;
 use crate::text_kind::TextKind;
@@ -14,6 +14,9 @@ use crate::text_kind::TextKind;
 /// The new text of a replacement as it must be in the file, which has the content `body`.
 pub(crate) fn plain_replacement(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<String, RefusalReason> {
     let mut new = without_stop_token(new, body).to_owned();
+    if let Some(inside) = without_stray_start(old, &new, body) {
+        new = with_end_of(old, inside);
+    }
     if let Some(inside) = without_cdata(&new).filter(|_| without_cdata(old).is_none() && !body.contains("<![CDATA[")) {
         new = with_end_of(old, inside.strip_prefix('\n').unwrap_or(inside));
     }
@@ -31,6 +34,9 @@ pub(crate) fn plain_replacement(old: &str, new: &str, body: &str, kind: TextKind
         if has_half_fence(&new) && !has_fence(old) && !has_fence(body) {
             return Err(notation("starts or ends with the line of a code fence"));
         }
+        refuse_prose(old, &new)?;
+    } else if is_fence_open(old) != is_fence_open(&new) && !is_fence_open(body) {
+        return Err(notation("opens or closes a code fence without its other end"));
     }
     if let Some(kept) = without_stray_tags(old, &new, body) {
         new = kept;
@@ -42,7 +48,60 @@ pub(crate) fn plain_replacement(old: &str, new: &str, body: &str, kind: TextKind
         new = plain;
     }
     refuse_file_name(old, &new, body, kind)?;
+    refuse_signs(old, &new, body, kind)?;
+    refuse_escaped_quotes(old, &new, body, kind)?;
     Ok(new)
+}
+
+/// Whether a fence is open at the end of a text.
+fn is_fence_open(text: &str) -> bool {
+    text.lines().filter(|line| is_fence(line)).count() % 2 == 1
+}
+
+/// Refuses lines that all have the sign of an added line, as no line of the file.
+fn refuse_signs(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<(), RefusalReason> {
+    let mut solid = new.lines().filter(|line| !is_blank(line)).peekable();
+    let is_added = |line: &str| line.starts_with('+');
+    let is_signed = solid.peek().is_some() && solid.all(is_added);
+    match is_signed && !kind.is_document() && !old.lines().chain(body.lines()).any(is_added) {
+        true => Err(notation("has the signs of a diff")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a sentence of the answer above the new lines.
+pub(crate) fn refuse_prose(old: &str, new: &str) -> Result<(), RefusalReason> {
+    const STARTS: [&str; 9] = [
+        "Here is ",
+        "Here's ",
+        "Here are ",
+        "Sure",
+        "Updated",
+        "The updated ",
+        "Below is ",
+        "This is the ",
+        "I have ",
+    ];
+    let first = new.lines().find(|line| !is_blank(line)).unwrap_or_default().trim();
+    let is_prose = STARTS.iter().any(|start| first.starts_with(start)) && first.ends_with(':') && new.contains('\n');
+    match is_prose && !old.lines().any(|line| line.trim() == first) {
+        true => Err(notation("starts with a sentence that is not part of the file")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses quotes with a backslash outside of strings, if the file has none.
+fn refuse_escaped_quotes(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<(), RefusalReason> {
+    const QUOTE: &str = "\\\"";
+    let is_escaped = |line: &str| {
+        let count = line.matches(QUOTE).count();
+        count > 1 && count.is_multiple_of(2) && has_unquoted_in_line(line, QUOTE)
+    };
+    let is_open = new.contains(QUOTE) && kind.is_without_entities() && !kind.is_shell();
+    match is_open && !old.contains(QUOTE) && !body.contains(QUOTE) && new.lines().any(is_escaped) {
+        true => Err(notation("has a backslash before quotes that are no part of a string")),
+        false => Ok(()),
+    }
 }
 
 /// The text of lines that take the place of `old` at line `number` (from 1), or are inserted there.
@@ -66,6 +125,9 @@ pub(crate) fn plain_lines(
     }
     let solid = || new.lines().filter(|line| !is_blank(line));
     let is_signed = |line: &str| line.starts_with(['+', '-']);
+    if new.trim_end().ends_with("\\n") {
+        return Err(notation("has `\\n` in place of line breaks"));
+    }
     let has_signs = solid().any(|line| line.starts_with('+')) && solid().all(|line| line.starts_with(['+', '-', ' ']));
     if has_signs && !body.lines().chain(old.lines()).any(is_signed) {
         return Err(notation("has the signs of a diff"));
@@ -98,6 +160,10 @@ pub(crate) fn plain_hunk(
     if let Some(text) = without_code_entities(&old, &plain, body, kind)? {
         plain = text;
     }
+    if let Some(text) = plain_new_text(&old, &plain, body).filter(|text| text.split('\n').count() == added.len()) {
+        plain = text;
+    }
+    refuse_escaped_quotes(&old, &plain, body, kind)?;
     if plain == written {
         return Ok(None);
     }
@@ -141,6 +207,9 @@ fn with_end_of(old: &str, inside: &str) -> String {
 pub(crate) fn without_stop_token<'t>(text: &'t str, body: &str) -> &'t str {
     const LONGEST: usize = 48;
     let trimmed = text.trim_end();
+    if let Some(rest) = trimmed.strip_suffix("[/INST]").filter(|_| !body.contains("[/INST]")) {
+        return without_stop_token(rest, body);
+    }
     let Some(start) = trimmed.rfind('<') else { return text };
     let token = &trimmed[start..];
     let bars = ['|', '\u{ff5c}'];
@@ -150,7 +219,10 @@ pub(crate) fn without_stop_token<'t>(text: &'t str, body: &str) -> &'t str {
         && inside.ends_with(bars)
         && token.len() < LONGEST
         && !token.contains(char::is_whitespace);
-    match (is_special || token == "</s>" && !text.contains("<s>") && !body.contains("<s>")) && !body.contains(token) {
+    let is_turn = ["<end_of_turn>", "<start_of_turn>", "<eos>"].contains(&token);
+    match (is_special || is_turn || token == "</s>" && !text.contains("<s>") && !body.contains("<s>"))
+        && !body.contains(token)
+    {
         true => without_stop_token(&text[..start], body),
         false => text,
     }
@@ -179,7 +251,18 @@ fn is_fenced_by_mistake(old: &str, inside: &str) -> bool {
         let has_words = line.chars().filter(|c| c.is_alphanumeric()).count() > 2;
         has_words && old.lines().any(|old| similarity(old.trim(), line.trim()) >= 0.6)
     };
-    inside.trim() != old.trim() && !has_fence(old) && inside.lines().any(is_like)
+    let ends = |text: &'_ str| {
+        let mut solid = text
+            .lines()
+            .filter(|line| !is_blank(line))
+            .map(|line| line.trim_end().to_owned());
+        let first = solid.next();
+        (solid.next_back().or(first.clone()), first)
+    };
+    // The fence is around lines that the old text has at its ends.
+    let ((last, first), (old_last, old_first)) = (ends(inside), ends(old));
+    let has_ends = first == old_first || last == old_last;
+    inside.trim() != old.trim() && inside.lines().any(is_like) && (!has_fence(old) || has_ends)
 }
 
 /// Whether `sought` occurs outside of quotes and comments of a line.
@@ -225,7 +308,10 @@ pub(crate) fn without_code_entities(
         let mut words = body.split(|c: char| !c.is_alphanumeric() && c != '_');
         old.contains(entity) || body.contains(entity) || words.any(|word| word == name)
     };
-    let is_code = |(entity, _): &(&str, &str)| has_unquoted(new, entity);
+    // Operators of a shell or of a language are code in strings, too.
+    const OPERATORS: [&str; 5] = ["&amp;&amp;", "-&gt;", "=&gt;", "&gt;&amp;", "2&gt;"];
+    let is_operator = || OPERATORS.iter().any(|operator| new.contains(operator));
+    let is_code = |(entity, _): &(&str, &str)| is_operator() || has_unquoted(new, entity);
     if used.is_empty() || !kind.is_without_entities() || !used.iter().any(is_code) || used.iter().any(is_known) {
         return Ok(None);
     }
@@ -241,7 +327,8 @@ pub(crate) fn refuse_file_name(old: &str, new: &str, body: &str, kind: TextKind<
     let Some((first, rest)) = new.split_once('\n') else {
         return Ok(());
     };
-    let plain = |line: &str| line.trim().trim_matches(['`', '*', '#', ' ', ':']).to_owned();
+    let marks = ['`', '*', '#', ' ', ':', '/', '-', '+', '<', '>', '!', ';', '%', '"'];
+    let plain = |line: &str| line.trim().trim_matches(marks).to_owned();
     let name = plain(first);
     let name = ["File: ", "file: ", "filepath: ", "Path: "]
         .iter()

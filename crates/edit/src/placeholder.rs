@@ -12,7 +12,7 @@ use crate::fold::{is_blank, similarity};
 use crate::refusal::RefusalReason;
 use crate::resolve::{LineOp, line_ops};
 
-use words::{CODE_WORDS, FILLERS};
+use words::{CODE_WORDS, FILLERS, OTHER_LANGUAGES};
 
 /// What counts as an omission in a type of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub(crate) fn find_placeholder(
 ) -> Option<RefusalReason> {
     let anywhere = |line: &&str| match policy {
         OmissionPolicy::Document => false,
-        OmissionPolicy::Worded => !is_bare_dots(line) && has_dots(line) && is_omission(line),
-        OmissionPolicy::Dotted => has_dots(line) && is_omission(line),
+        OmissionPolicy::Worded => is_bracketed_note(line) || !is_bare_dots(line) && has_dots(line) && is_omission(line),
+        OmissionPolicy::Dotted => is_bracketed_note(line) || has_dots(line) && is_omission(line),
     };
     let is_known = |line: &str| {
         let same = |other: &str| other.trim() == line.trim();
@@ -239,6 +239,8 @@ fn stub(line: &str) -> Option<Stub<'_>> {
     let brackets = |c: char| "{}[]()<>/*#-!;".contains(c);
     let is_ellipsis = |word: &str| matches!(word.trim_matches(brackets), "..." | "…" | "⋮" | "⋯");
     let is_dots = text.split_whitespace().any(is_ellipsis);
+    let start = text.trim_start_matches(|c: char| brackets(c) || c.is_whitespace());
+    let is_led_by_dots = start.starts_with("...") || start.starts_with('…');
     let is_bracketed = text.starts_with(['(', '[', '{', '<']) && text.ends_with([')', ']', '}', '>']);
     let is_comment = ["//", "#", "--", "/*", "<!--", ";", "%", "*", "{/*", "(*", "\"\"\""]
         .iter()
@@ -249,7 +251,7 @@ fn stub(line: &str) -> Option<Stub<'_>> {
             text: inner,
             is_whole: true,
             is_marked: is_comment || is_bracketed || has_dots(text),
-            is_dots: is_dots && (inner.is_empty() || mentions_code(inner) || is_generic(inner)),
+            is_dots: is_dots && (is_led_by_dots || inner.is_empty() || mentions_code(inner) || is_generic(inner)),
             is_note: is_note(text) && (!inner.is_empty() || text.contains("..")),
         });
     }
@@ -301,6 +303,17 @@ fn is_note(text: &str) -> bool {
     !is_documentation && marks.iter().any(|mark| text.starts_with(mark))
 }
 
+/// Whether a line consists of several words in brackets about code that is left out.
+fn is_bracketed_note(line: &str) -> bool {
+    let text = line.trim();
+    let inside = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')]
+        .into_iter()
+        .find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
+    inside.is_some_and(|inside| {
+        inside.contains(' ') && !inside.contains(',') && is_prose(inside) && is_phrase(inside.trim())
+    })
+}
+
 /// Words only.
 fn is_prose(text: &str) -> bool {
     !text.is_empty()
@@ -320,6 +333,10 @@ fn is_phrase(text: &str) -> bool {
     let about = words().filter(|word| has(&CODE_WORDS, word)).count();
     let others = words().filter(|word| !has(&CODE_WORDS, word) && !has(&FILLERS, word));
     is_set_phrase(text)
+        || is_prose(text)
+            && OTHER_LANGUAGES
+                .iter()
+                .any(|phrase| text.to_lowercase().contains(phrase))
         || is_prose(text)
             && words().count() <= 14
             && (is_negated(text) || about > 0)
@@ -399,7 +416,13 @@ pub(crate) fn is_omission(line: &str) -> bool {
     let lower = inner.to_lowercase().replace(['…', '⋮', '⋯'], "...");
     let has_dots = lower.contains("...");
     let words = lower.replace("...", " ");
-    let words = words.trim().trim_end_matches(['.', ':', '!']).trim();
+    let brackets = |c: char| "[](){}<> .:!".contains(c);
+    let words = words.trim_end_matches(['.', ':', '!']).trim();
+    let words = if words.trim_matches(brackets).is_empty() {
+        ""
+    } else {
+        words
+    };
     if words.is_empty() {
         return has_dots;
     }

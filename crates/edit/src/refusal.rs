@@ -116,6 +116,11 @@ pub enum RefusalReason {
         "the content is an edit and not the content of a file; apply it with an edit tool, or write the whole file"
     )]
     EditAsContent,
+    /// The content of a whole file is a part of it.
+    #[error(
+        "the content is only a part of the file, and all other lines would be lost; change that part with an edit tool, or write every line of the file"
+    )]
+    PartAsContent,
     /// The new text is in another notation than the file.
     #[error("the new text {0}; write the lines exactly as they must be in the file")]
     Notation(String),
@@ -154,6 +159,14 @@ pub enum RefusalReason {
         /// The anchor.
         anchor: String,
         /// Its line, counted from 1.
+        line: usize,
+    },
+    /// The lines in place of a line at an anchor repeat the lines below it: the range has no end.
+    #[error(
+        "the new text repeats line {line} of the file, which is not replaced; give the last line to replace as `end`, or leave the repeated lines out"
+    )]
+    OpenRange {
+        /// The line, counted from 1.
         line: usize,
     },
     /// The last line of a range is above the first.
@@ -234,7 +247,10 @@ impl fmt::Display for EditRefusal {
         }
         write!(f, "{}.", self.reason)?;
         if let Some(region) = &self.nearest {
-            if matches!(self.reason, RefusalReason::StaleAnchor { .. }) {
+            if matches!(
+                self.reason,
+                RefusalReason::StaleAnchor { .. } | RefusalReason::OpenRange { .. }
+            ) {
                 write!(f, " The current lines are:")?;
                 for (line, number) in region.lines.iter().zip(region.start as u64..) {
                     write!(f, "\n{}\t{line}", line_anchor(number, line))?;

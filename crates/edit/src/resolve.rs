@@ -1,12 +1,15 @@
 //! Converts a match to exact changes: lines kept, removed and added, re-indented, and nothing else touched.
 
 mod additions;
+mod depth;
 pub(crate) mod elision;
 pub(crate) mod hunk;
+mod look_alikes;
 pub(crate) mod nearest;
 pub(crate) mod placement;
 pub(crate) mod reflow;
 pub(crate) mod replace;
+mod yaml;
 
 use std::ops::Range;
 

@@ -34,9 +34,9 @@ impl<'p> TextKind<'p> {
     /// Whether an entity such as `&lt;` outside a string or comment cannot be code.
     pub(crate) fn is_without_entities(self) -> bool {
         self.has_extension(&[
-            "rs", "py", "js", "mjs", "cjs", "ts", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "swift",
-            "rb", "lua", "dart", "sh", "sql", "css", "scss", "toml", "yml", "yaml", "json", "pl", "zig", "scala", "ex",
-            "exs", "nix",
+            "rs", "py", "js", "mjs", "cjs", "ts", "go", "java", "kt", "kts", "c", "h", "cc", "cpp", "hpp", "cs",
+            "swift", "rb", "lua", "dart", "sh", "bash", "hs", "tf", "gradle", "ps1", "ml", "erl", "clj", "sql", "css",
+            "scss", "toml", "yml", "yaml", "json", "pl", "zig", "scala", "ex", "exs", "nix",
         ])
     }
 
@@ -48,9 +48,26 @@ impl<'p> TextKind<'p> {
         ])
     }
 
+    pub(crate) fn is_shell(self) -> bool {
+        self.has_extension(&["sh", "bash", "zsh", "ps1"])
+    }
+
+    pub(crate) fn is_yaml(self) -> bool {
+        self.has_extension(&["yml", "yaml"])
+    }
+
+    /// Whether indentation shows which lines belong together.
+    pub(crate) fn has_blocks(self) -> bool {
+        !self.is_document() && !self.is_makefile() && !self.has_extension(&["txt", "csv", "tsv", "diff", "patch"])
+    }
+
+    pub(crate) fn is_makefile(self) -> bool {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.to_lowercase().contains("makefile") || self.has_extension(&["mk", "am"])
+    }
+
     /// Whether lines are indented by tabs, whatever the file has so far.
     pub(crate) fn is_tab_usual(self) -> bool {
-        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.to_lowercase().contains("makefile") || self.has_extension(&["mk", "tsv", "go"])
+        self.is_makefile() || self.has_extension(&["tsv", "go"])
     }
 }

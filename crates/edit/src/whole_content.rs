@@ -7,7 +7,7 @@ use crate::document::{TextDocument, normalize_newlines};
 use crate::fold::{indent_of, is_blank};
 use crate::format::{detect, parse};
 use crate::notation::{
-    has_fence, has_half_fence, notation, refuse_control_characters, refuse_file_name, shared_lines,
+    has_fence, has_half_fence, notation, refuse_control_characters, refuse_file_name, refuse_prose, shared_lines,
     without_code_entities, without_stop_token,
 };
 use crate::parse::xml::without_unopened_tags;
@@ -25,6 +25,19 @@ pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result
     let old = document.body();
     let mut text = normalize_newlines(content);
     let is_edit_only = |text: &str| is_edit(path, text) && !is_edit(path, old);
+    if kind.is_document() && !old.is_empty() {
+        if is_edit_only(&text) {
+            return Err(RefusalReason::EditAsContent);
+        }
+        if let Some(inside) =
+            unfenced(&text).filter(|inside| unfenced(old).is_none() && shared_lines(old, inside) >= 0.5)
+        {
+            text = inside;
+        }
+        if without_unopened_tags(old).len() == old.len() {
+            text.truncate(without_unopened_tags(&text).len());
+        }
+    }
     if let Some(plain) = unescaped_content(old, &text)? {
         text = plain;
     }
@@ -58,6 +71,11 @@ pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result
     if let Some(plain) = without_code_entities(old, &text, old, kind)?.filter(|_| !old.is_empty()) {
         text = plain;
     }
+    if !old.is_empty() && !kind.is_document() {
+        refuse_prose(old, &text)?;
+        refuse_prose_at_end(old, &text)?;
+    }
+    refuse_part(old, &text)?;
     if !old.is_empty() {
         refuse_file_name(old, &text, old, kind)?;
         refuse_control_characters("", &text, old)?;
@@ -70,6 +88,53 @@ pub fn whole_content(path: &Path, before: Option<&str>, content: &str) -> Result
     } else {
         text
     })
+}
+
+/// Refuses a sentence of the answer below the last line of the file.
+fn refuse_prose_at_end(old: &str, text: &str) -> Result<(), RefusalReason> {
+    const STARTS: [&str; 9] = [
+        "I have ",
+        "I've ",
+        "I ",
+        "This ",
+        "The ",
+        "These ",
+        "Note",
+        "Let me know",
+        "That ",
+    ];
+    let Some((before, last)) = text.trim_end().rsplit_once("\n\n") else {
+        return Ok(());
+    };
+    let is_sentence = !last.contains('\n')
+        && STARTS.iter().any(|start| last.starts_with(start))
+        && last.ends_with(['.', '!', '?', ':']);
+    let end = old.trim_end().lines().next_back().unwrap_or_default();
+    match is_sentence && before.trim_end().lines().next_back() == Some(end) && !old.contains(last) {
+        true => Err(notation("ends with a sentence that is not part of the file")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a part of the file: few lines, most of them from its middle.
+fn refuse_part(old: &str, text: &str) -> Result<(), RefusalReason> {
+    const LEAST: usize = 40;
+    let solid = |text: &'_ str| {
+        text.lines()
+            .filter(|line| !is_blank(line))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (before, after) = (solid(old), solid(text));
+    let is_short = before.len() >= LEAST && after.len() * 4 <= before.len();
+    let is_same = |one: Option<&String>, other: Option<&String>| {
+        one == other && one.is_some_and(|line| line.chars().filter(|c| c.is_alphanumeric()).count() > 2)
+    };
+    let has_ends = is_same(after.first(), before.first()) || is_same(after.last(), before.last());
+    match is_short && !has_ends && shared_lines(text, old) >= 0.5 {
+        true => Err(RefusalReason::PartAsContent),
+        false => Ok(()),
+    }
 }
 
 /// The content of a file of several lines, if it is written as one line with escapes.

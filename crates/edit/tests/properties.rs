@@ -391,7 +391,9 @@ proptest! {
         let old = drifted(lines, drift, at);
         let replaced = replaced.index(old.len());
         let mut new = old.clone();
-        new[replaced] = "    MARKER();".to_owned();
+        let depth: String = old[replaced].chars().take_while(|c| c.is_whitespace()).collect();
+        let marker = format!("{depth}MARKER();");
+        new[replaced] = marker.clone();
         let removed = old[replaced].clone();
         // The line in the file from which the replaced line was quoted.
         let removed_in_file = lines.iter().find(|line| squashed(line) == squashed(&removed)).cloned();
@@ -399,7 +401,7 @@ proptest! {
         let lookup = |_: &Path| Some(file.clone());
         let texts = [
             (EditFormat::SearchReplace, as_search_replace(&old, &new)),
-            (EditFormat::ApplyPatch, as_patch(&old, replaced, "    MARKER();")),
+            (EditFormat::ApplyPatch, as_patch(&old, replaced, &marker)),
             (EditFormat::Json, json!({"path": "f.rs", "edits": [{"old_text": old.join("\n"), "new_text": new.join("\n")}]}).to_string()),
         ];
         for (format, text) in texts {

@@ -166,13 +166,21 @@ impl SearchReplaceParser {
             if header_number(line, ":end_line:").is_some() {
                 return;
             }
-            let is_rule = line.trim_end().len() >= 5 && line.trim_end().chars().all(|c| c == '-');
+            let is_rule = (5..=9).contains(&line.trim_end().len()) && line.trim_end().chars().all(|c| c == '-');
             block.in_header = false;
             if is_rule && block.hint.is_some() {
                 return;
             }
         }
         let in_new = !block.separators.is_empty();
+        // The line below Roo's header, written again above the new text.
+        let is_repeated_rule = block.hint.is_some()
+            && line.trim_end() == "-------"
+            && block.separators.last().is_some_and(|at| at + 1 == block.content.len())
+            && !block.content.iter().any(|other| other.trim_end() == "-------");
+        if in_new && is_repeated_rule {
+            return;
+        }
         if in_new && (header_number(line, ":start_line:").is_some() || header_number(line, ":end_line:").is_some()) {
             let known = block.content.iter().any(|other| other.trim() == line.trim());
             if !known {

@@ -21,7 +21,7 @@ const CLOSERS: [&str; 9] = [
 ];
 
 /// Closing tags that are not part of the format but follow a text by mistake.
-const STRAY: [&str; 27] = [
+const STRAY: [&str; 33] = [
     "</old_text>",
     "</new_text>",
     "</old>",
@@ -47,8 +47,27 @@ const STRAY: [&str; 27] = [
     "</tool_use>",
     "</arguments>",
     "</apply_diff>",
-    "</antml:parameter>",
-    "</antml:invoke>",
+    "</old_str>",
+    "</new_str>",
+    "</write_file>",
+    "</write_to_file>",
+    "</replace_in_file>",
+    "</insert_content>",
+    "</str_replace>",
+    "</apply_patch>",
+];
+
+/// Opening tags of other formats that precede a text by mistake.
+const STRAY_STARTS: [&str; 9] = [
+    "<new_text>",
+    "<new_string>",
+    "<new_str>",
+    "<content>",
+    "<replace>",
+    "<replacement>",
+    "<file_text>",
+    "<diff>",
+    "<parameter name=",
 ];
 
 /// Buffers the text; its meaning is certain only at the end.
@@ -234,6 +253,15 @@ pub(crate) fn without_stray_tags(old: &str, new: &str, file: &str) -> Option<Str
         true => kept.to_owned(),
         false => kept.trim_end_matches('\n').to_owned(),
     })
+}
+
+/// The text without an opening tag before it that belongs to no format of the file.
+pub(crate) fn without_stray_start<'t>(old: &str, new: &'t str, file: &str) -> Option<&'t str> {
+    let start = new.trim_start();
+    let tag = STRAY_STARTS.iter().find(|tag| start.starts_with(**tag))?;
+    let is_content = old.contains(tag) || file.contains(tag);
+    let (_, rest) = start.split_once('>').filter(|_| !is_content)?;
+    Some(rest.strip_prefix('\n').unwrap_or(rest))
 }
 
 /// The content of a whole file without closing tags at its end, on lines of their own, that it opens nowhere.

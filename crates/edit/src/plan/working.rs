@@ -401,7 +401,8 @@ fn explain(haystack: &Haystack<'_>, change: &EditChange, why: RefusalReason) -> 
         } => return (why, Some(nearest::region_at(haystack, line.saturating_sub(2), 3))),
         EditChange::Anchored(edit) => {
             let replaced = anchor::replaced_text(haystack, edit).ok();
-            let region = replaced.map(|(old, first)| nearest::region_at(haystack, first, old.lines().count()));
+            let count = |old: &str| old.lines().count().max(edit.text.lines().count()) + 1;
+            let region = replaced.map(|(old, first)| nearest::region_at(haystack, first, count(&old)));
             return (why, region);
         }
         _ => return (why, None),

@@ -1,10 +1,11 @@
 //! The indentation of added lines, derived from the quoted lines that were found and, in patches, from their signs.
 
 use crate::document::TextDocument;
-use crate::fold::{composed, fold, indent_of, is_blank, is_combining, is_look_alike, similarity};
+use crate::fold::{indent_of, is_blank, similarity};
 use crate::indent::{AddedGroup, NumberedPair, Reindent, indent_unit, is_flat, opens_block};
 use crate::matcher::{MatchCandidate, MatchLevel, QuotedLine, texts};
 use crate::refusal::RefusalReason;
+use crate::resolve::look_alikes::{look_alikes, with_plain_characters};
 use crate::resolve::{LineOp, OpSource, new_lines};
 
 /// The added lines of `ops` with the file's indentation, by index of their operation.
@@ -60,36 +61,6 @@ fn is_column_missing(document: &TextDocument, groups: &[&AddedGroup<'_>]) -> boo
         && indented.peek().is_some()
         && indented.all(is_short)
         && !document.lines().any(|line| !is_blank(line) && is_short(line))
-}
-
-/// The characters of the quoted lines in place of which the file has plain ones.
-fn look_alikes(document: &TextDocument, quoted: &[QuotedLine], candidate: &MatchCandidate) -> Vec<char> {
-    let pairs = || {
-        let lines = quoted.iter().zip(&candidate.pairs);
-        lines.filter_map(|(line, pair)| Some((line.text.as_str(), document.line((*pair)?))))
-    };
-    let mut found: Vec<char> = pairs()
-        .filter(|(text, actual)| !text.is_ascii() && text != actual)
-        .flat_map(|(text, _)| text.chars())
-        .filter(|c| !c.is_ascii() && is_look_alike(*c))
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found.retain(|c| pairs().all(|(text, actual)| !text.contains(*c) || !actual.contains(*c)));
-    found
-}
-
-/// `line` with plain characters in place of `look_alikes`; combined characters are composed if they are among them.
-fn with_plain_characters(line: &str, look_alikes: &[char]) -> String {
-    let is_combined = look_alikes.iter().any(|c| is_combining(*c));
-    let plain: String = line
-        .chars()
-        .map(|c| match look_alikes.contains(&c) && !is_combining(c) {
-            true => fold(c.encode_utf8(&mut [0; 4])),
-            false => c.to_string(),
-        })
-        .collect();
-    if is_combined { composed(&plain) } else { plain }
 }
 
 type PlacedGroups = Vec<Vec<String>>;
@@ -265,6 +236,11 @@ fn patched(
     };
     let (removed, kept): (Vec<NumberedPair<'_>>, Vec<NumberedPair<'_>>) =
         pairs.iter().copied().partition(|(number, _)| is_removed(*number));
+    match removed_evidence(&removed, quoted, groups) {
+        (0, _) => {}
+        (_, 0) => return Ok(None),
+        (_, _) => return Err(RefusalReason::Indentation),
+    }
     let new = new_lines(quoted, ops);
     let is_informative = |(_, (quoted, actual)): &&NumberedPair<'_>| !quoted.is_empty() || !actual.is_empty();
     let mut informative = removed.iter().filter(is_informative).peekable();
@@ -347,6 +323,35 @@ fn patched(
         (Some(true), _) | (None, _) if site.lacks_a_column(groups) => Err(RefusalReason::Indentation),
         (Some(true), _) | (None, _) => site.without_extra_space(groups),
     }
+}
+
+/// The number of added lines that show that the additions have the indentation of the file, and of those that have the
+/// other indentation of the removed lines: copies of removed lines, and the outermost lines in place of others.
+fn removed_evidence(removed: &[NumberedPair<'_>], quoted: &[QuotedLine], groups: &[&AddedGroup<'_>]) -> (usize, usize) {
+    let (mut placed, mut as_quoted) = (0, 0);
+    let mut count = |indent: &str, (quoted, actual): (&str, &str)| {
+        placed += usize::from(quoted != actual && indent == actual);
+        as_quoted += usize::from(quoted != actual && indent == quoted);
+    };
+    for group in groups {
+        let pairs = || removed.iter().filter(|(number, _)| group.removed.contains(number));
+        let outermost = pairs().min_by_key(|(_, (_, actual))| actual.len());
+        let added = group.added.iter().filter(|line| !is_blank(line));
+        let added_outermost = added
+            .clone()
+            .map(|line| indent_of(line))
+            .min_by_key(|indent| indent.len());
+        if let Some(((_, pair), indent)) = outermost.zip(added_outermost) {
+            count(indent, *pair);
+        }
+        for line in added {
+            let copy = pairs().find(|(number, _)| quoted[*number].text.trim() == line.trim());
+            if let Some((_, pair)) = copy {
+                count(indent_of(line), *pair);
+            }
+        }
+    }
+    (placed, as_quoted)
 }
 
 /// The added lines if the signs of removed and added lines cover one column of their indentation, or are followed by a
@@ -494,6 +499,13 @@ impl AdditionSite<'_> {
             }
             !self.is_plausible(group, indent) && stripped.is_some_and(|stripped| self.is_plausible(group, stripped))
         };
+        // The file may have lines with that column.
+        let is_usual = |group: &&AddedGroup<'_>| {
+            first_indent(group).is_some_and(|indent| self.document.lines().any(|line| indent_of(line) == indent))
+        };
+        if groups.iter().all(is_usual) {
+            return Ok(None);
+        }
         let is_spaced_blank = |line: &&str| *line == " ";
         let has_spaced_blank = groups.iter().flat_map(|group| &group.added).any(is_spaced_blank);
         if has_spaced_blank && solid().next().is_some() && solid().all(|line| is_off(line)) {

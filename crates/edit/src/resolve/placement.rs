@@ -6,7 +6,7 @@ use crate::document::TextDocument;
 use crate::fold::{indent_of, is_blank, similarity, squash};
 use crate::indent::opens_block;
 use crate::refusal::RefusalReason;
-use crate::resolve::{LineOp, ResolvedEdit, line_ops};
+use crate::resolve::{LineOp, ResolvedEdit, depth, line_ops, yaml};
 use crate::text_kind::TextKind;
 
 /// Refuses lines for `range` that repeat the lines of the file next to it.
@@ -25,7 +25,7 @@ fn letters(line: &str) -> usize {
     line.chars().filter(|c| c.is_alphanumeric()).count()
 }
 
-fn is_unique(document: &TextDocument, line: &str) -> bool {
+pub(crate) fn is_unique(document: &TextDocument, line: &str) -> bool {
     letters(line) > 7 && document.lines().filter(|other| *other == line).count() == 1
 }
 
@@ -187,7 +187,10 @@ pub(crate) fn is_misplaced(
             replaced: first..end,
             text,
         };
-        place.has_other_tabs(kind) || kind.is_indented() && place.has_line_at_margin()
+        place.has_other_tabs(kind)
+            || kind.is_indented() && place.has_line_at_margin()
+            || kind.has_blocks() && depth::is_out_of_place(document, &place.replaced, text)
+            || kind.is_yaml() && yaml::breaks_structure(document, &place.replaced, text)
     })
 }
 
@@ -257,6 +260,9 @@ impl NewLines<'_> {
 
     /// Whether a new line is indented by tabs and no line of the file is, or by spaces where all lines have tabs.
     fn has_other_tabs(&self, kind: TextKind<'_>) -> bool {
+        if kind.is_makefile() && self.has_recipe_of_spaces() {
+            return true;
+        }
         let indent = |line: &str| match indent_of(line) {
             indent if indent.starts_with('\t') => Some('\t'),
             indent if indent.len() > 1 && !line.trim_start().starts_with('*') => Some(' '),
@@ -288,6 +294,32 @@ impl NewLines<'_> {
             }
         }
         others > 1
+    }
+
+    /// Whether a new line of a recipe is indented by spaces or at the margin.
+    fn has_recipe_of_spaces(&self) -> bool {
+        const DIRECTIVES: [&str; 14] = [
+            "if", "else", "end", "define", "include", "-include", "sinclude", "export", "unexport", "vpath",
+            "override", "@", "$(", "#",
+        ];
+        let is_command = |line: &str| {
+            indent_of(line).is_empty()
+                && letters(line) > 2
+                && !line.contains([':', '='])
+                && !DIRECTIVES.iter().any(|start| line.starts_with(start))
+        };
+        let mut above = self.above(self.replaced.start).unwrap_or_default();
+        for line in self.text.lines().filter(|line| !is_blank(line)) {
+            let is_rule =
+                indent_of(above).is_empty() && !above.starts_with('#') && above.contains(':') && !above.contains('=');
+            let is_recipe = above.starts_with('\t') || is_rule;
+            let is_after_recipe = above.starts_with('\t') && is_command(line);
+            if (line.starts_with("  ") || is_after_recipe) && is_recipe && !above.ends_with('\\') && self.is_new(line) {
+                return true;
+            }
+            above = line;
+        }
+        false
     }
 
     /// Whether a new statement is at the margin, between indented lines.

@@ -197,6 +197,14 @@ fn keeps_mistyped(haystack: &Haystack<'_>, old: &[&str], new: &[&str], candidate
         let actual = candidate.pairs[number].map_or("", |at| haystack.document.line(at));
         slip(old[number].trim(), actual.trim()).is_none_or(|slip| new.contains(slip))
     };
+    // A mistyped line that is also added is mistyped there, too.
+    let is_added = |number: usize| {
+        let count = |lines: &[&str]| lines.iter().filter(|line| line.trim() == old[number].trim()).count();
+        count(new) > count(old)
+    };
+    if (0..old.len()).any(|number| is_mistyped(number) && is_added(number)) {
+        return false;
+    }
     line_ops(old, new).iter().all(|op| match op {
         LineOp::Remove(number) => {
             !is_mistyped(*number) || like(old[*number]).is_some_and(|new| !has_slip(*number, new))
@@ -234,8 +242,17 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
     // If the text is a whole line at some locations, a hint does not refer to a part of another line.
     let is_line = |start: usize| {
         let end = start + target.old.trim_end_matches('\n').len();
-        body[..start].ends_with('\n') && body[end..].starts_with('\n')
+        (start == 0 || body[..start].ends_with('\n')) && (end == body.len() || body[end..].starts_with('\n'))
     };
+    if let Some(last) = copy_at_end(body, target).filter(|_| !starts.is_empty()) {
+        let places = starts.iter().copied().chain([last]);
+        let lines: Vec<usize> = places.map(|start| document.line_at(start)).collect();
+        let at = target.hint.and_then(|hint| haystack.nearest(&lines, hint));
+        if at.ok_or_else(|| ambiguous(&lines))? == starts.len() {
+            let (old, new) = (&body[last..], target.new.strip_suffix('\n').unwrap_or(target.new));
+            return exact(haystack, ReplaceTarget { old, new, ..target });
+        }
+    }
     let chosen = match (starts.as_slice(), target.scope) {
         ([], _) => return Ok(None),
         (all, ReplaceScope::All) => all.to_vec(),
@@ -276,6 +293,13 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
         lines,
         method: MatchMethod::Exact,
     }))
+}
+
+/// Where the last lines of a file without a final newline are the text except for that newline.
+fn copy_at_end(body: &str, target: ReplaceTarget<'_>) -> Option<usize> {
+    let old = target.old.strip_suffix('\n').filter(|old| !is_blank(old))?;
+    let start = body.len().checked_sub(old.len())?;
+    (target.scope == ReplaceScope::One && body.ends_with(old)).then_some(start)
 }
 
 /// The line next to whole lines of old text that the new text repeats.
@@ -336,7 +360,7 @@ fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> 
     let before_old = !head.is_empty() && !old.starts_with('\n') && starts_with(new) && !starts_with(old);
     // The new text starts with the indentation of the line.
     let is_whole_line = before_old && !indent_of(new).is_empty() && indent_of(old).is_empty();
-    let is_cut = old.contains('\n') && !old.ends_with('\n') && !tail.is_empty() && !is_blank(new);
+    let is_cut = !old.ends_with('\n') && !tail.is_empty() && !is_blank(new);
     let ends_differently = || {
         let last_line = |text: &str| text.rsplit('\n').next().unwrap_or_default().trim().to_owned();
         let (quoted, changed) = (last_line(old), last_line(new));
@@ -346,9 +370,20 @@ fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> 
         let is_whole = has_words(tail) && as_whole >= 0.8 && as_whole > as_part;
         let has_content = tail.contains(|c: char| c.is_alphanumeric() || "([{".contains(c));
         let is_dropped = has_content && as_part < 0.4 && changed.chars().next_back() != quoted.chars().next_back();
-        is_whole || is_dropped
+        is_whole || old.contains('\n') && is_dropped
     };
-    after_old && is_repeated(tail) || before_old && is_repeated(head) || is_whole_line || is_cut && ends_differently()
+    // The new text may be the whole line of which the old text is the end.
+    let starts_differently = || {
+        let (quoted, changed) = (old.trim(), new.trim());
+        let as_whole = similarity(changed, &format!("{}{quoted}", before.trim_start()));
+        !quoted.contains('\n') && as_whole >= 0.6 && as_whole > similarity(changed, quoted)
+    };
+    let is_end = has_words(head) && !is_blank(new) && starts_differently();
+    after_old && is_repeated(tail)
+        || before_old && is_repeated(head)
+        || is_whole_line
+        || is_end
+        || is_cut && ends_differently()
 }
 
 /// Replaces `old` at `start` by `new`: line by line if they have the same number of lines, so that each line keeps its

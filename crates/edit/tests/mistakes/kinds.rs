@@ -7,6 +7,7 @@ use crate::edges::*;
 use crate::layout::*;
 use crate::notation::*;
 use crate::placing::*;
+use crate::structure::*;
 use crate::surroundings::*;
 use crate::task::{Entry, Random, Source, Task, is_blank, write};
 
@@ -44,6 +45,7 @@ pub(crate) const KINDS: &[(&str, usize, Build)] = &[
     ("E stale hint", 0, stale_hint),
     ("E hint near a wrong copy", 0, wrong_copy_hint),
     ("E no hint", 0, no_hint),
+    ("E copy at the end of the file", 30, copy_at_end),
     ("F placeholder", 0, placeholder),
     ("F placeholder body", 0, placeholder_body),
     ("F genuine comment", 95, genuine_comment),
@@ -80,7 +82,7 @@ pub(crate) const KINDS: &[(&str, usize, Build)] = &[
     ("whole file in another notation", 95, whole_in_other_notation),
     ("edit as the content of a file", 0, edit_as_content),
     ("entities in a short line", 80, entities_in_short_line),
-    ("entities in an added line", 80, entities_in_added_line),
+    ("entities in an added line", 70, entities_in_added_line),
     ("Markdown escapes in an added line", 90, markdown_escapes_in_added_line),
     ("quotes escaped in the new text", 90, quotes_escaped_in_new),
     ("templates escaped in the new text", 90, template_escaped_in_new),
@@ -110,6 +112,18 @@ pub(crate) const KINDS: &[(&str, usize, Build)] = &[
     ("other tabs in added lines", 0, other_tabs_in_added),
     ("anchored with neighbours", 0, anchored_with_neighbours),
     ("block for a line", 0, block_for_line),
+    ("C only the removed lines dedented", 30, only_removed_dedented),
+    ("D added at the margin in YAML", 0, yaml_added_at_margin),
+    ("listing numbers in the new text", 80, numbers_in_new),
+    ("plus signs on the new text", 30, plus_on_new),
+    ("tag or sentence above the new text", 50, tag_or_prose_above_new),
+    ("fence around new Markdown", 0, markdown_fence),
+    ("whole Markdown file in a fence", 90, markdown_content_in_fence),
+    ("anchored range without its end", 0, anchored_without_end),
+    ("start of a line for the line", 0, start_of_line),
+    ("part of a file as its content", 0, part_as_content),
+    ("whole file with sentences", 0, content_with_sentences),
+    ("Roo header repeated", 90, repeated_rule),
 ];
 
 pub(crate) const REPLACING: [EditFormat; 3] = [EditFormat::Json, EditFormat::SearchReplace, EditFormat::Xml];

@@ -287,6 +287,10 @@ pub(crate) fn other_indent(random: &mut Random, source: &Source) -> Option<Mista
 
 pub(crate) fn first_stripped(random: &mut Random, source: &Source) -> Option<MistakeCase> {
     let task = Task::new(random, source, (2, 8))?;
+    // The depth of another first line is not known.
+    if task.entries[0].op == Op::Add {
+        return None;
+    }
     let mut entries = task.entries.clone();
     for op in [Op::Add, Op::Remove] {
         if let Some(entry) = entries.iter_mut().find(|entry| entry.op != op) {

@@ -60,7 +60,10 @@ fn with_added(random: &mut Random, source: &Source, text: &str) -> Option<Task> 
     if is_blank(&entries[at].text) {
         return None;
     }
-    let text = format!("{}{text}", indent(&entries[at].text));
+    let depth = |at: usize| indent(&entries[at].text).len();
+    let neighbours = [at.checked_sub(1), Some(at)].into_iter().flatten();
+    let deepest = neighbours.max_by_key(|at| depth(*at)).unwrap_or(at);
+    let text = format!("{}{text}", indent(&entries[deepest].text));
     entries.insert(at, Entry { op: Op::Add, text });
     Some(Task::with(source, task.start, entries))
 }
@@ -276,7 +279,7 @@ pub(crate) fn inserted_with_neighbour(random: &mut Random, source: &Source) -> O
     Some(insertion(source, at, &added, &block(&lines)))
 }
 
-fn anchor(source: &Source, at: usize) -> Value {
+pub(crate) fn anchor(source: &Source, at: usize) -> Value {
     let number = u64::try_from(at + 1).unwrap_or_default();
     json!(line_anchor(number, &source.lines[at]))
 }
@@ -315,7 +318,7 @@ pub(crate) fn anchored_exact(random: &mut Random, source: &Source) -> Option<Mis
 }
 
 /// A whole file with one change.
-fn whole(random: &mut Random, source: &Source) -> Option<(Task, Vec<String>)> {
+pub(crate) fn whole(random: &mut Random, source: &Source) -> Option<(Task, Vec<String>)> {
     let mut new = source.lines.clone();
     let at = random.below(new.len());
     if new.len() > 300 || is_blank(&new[at]) || !source.final_newline {
@@ -331,7 +334,7 @@ fn whole(random: &mut Random, source: &Source) -> Option<(Task, Vec<String>)> {
     Some((task, new))
 }
 
-fn content_case(task: &Task, content: &str) -> MistakeCase {
+pub(crate) fn content_case(task: &Task, content: &str) -> MistakeCase {
     let text = json!({"path": task.source.path, "content": content}).to_string();
     case(task, EditFormat::Json, text)
 }

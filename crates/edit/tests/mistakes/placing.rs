@@ -4,6 +4,7 @@ use edit::EditFormat;
 use serde_json::json;
 
 use crate::kinds::{HINTED, MistakeCase, any_format, case, written};
+use crate::notation::block;
 use crate::task::{Entry, Op, Random, Source, Task, indent, is_blank, occurrences, patch, signed, write};
 
 pub(crate) fn repeated(random: &mut Random, source: &Source) -> Option<(Task, Vec<usize>)> {
@@ -95,6 +96,30 @@ pub(crate) fn no_hint(random: &mut Random, source: &Source) -> Option<MistakeCas
     Some(MistakeCase {
         expected: None,
         ..case(&task, format, text)
+    })
+}
+
+/// The last lines of a file without a final newline are a copy of other lines. The old text ends in a newline.
+pub(crate) fn copy_at_end(random: &mut Random, source: &Source) -> Option<MistakeCase> {
+    let task = Task::new(random, source, (1, 4)).filter(|task| !task.new_lines().is_empty())?;
+    let mut source = source.clone();
+    let start = source.lines.len();
+    source.final_newline = false;
+    source.lines.extend(task.old());
+    let task = Task::with(&source, start, task.entries);
+    let mut edit = json!({"old_text": block(&task.old()), "new_text": block(&task.new_lines())});
+    let has_hint = random.chance(50);
+    if has_hint {
+        edit["line"] = json!(start + 1);
+    }
+    let made = case(
+        &task,
+        EditFormat::Json,
+        json!({"path": source.path, "edits": [edit]}).to_string(),
+    );
+    Some(MistakeCase {
+        expected: made.expected.filter(|_| has_hint),
+        ..made
     })
 }
 

@@ -221,7 +221,13 @@ fn change(random: &mut Random, source: &Source, range: std::ops::Range<usize>, a
             continue;
         }
         let value = random.below(9000) + 1000;
-        let statement = |value: usize| format!("{}fresh_{value} = compute({value}, other);", indent(line));
+        // Above a line that closes a block, a statement belongs to the block.
+        let mut above = source.lines[..range.start + number].iter().rev();
+        let inner = above.find(|line| !is_blank(line));
+        let is_end = line.trim_start().starts_with(['}', ')', ']', '<']) || line.trim() == "end";
+        let inner = inner.filter(|inner| is_end && indent(inner).len() > indent(line).len());
+        let depth = inner.map_or(indent(line), |inner| indent(inner));
+        let statement = |value: usize| format!("{depth}fresh_{value} = compute({value}, other);");
         match kind {
             0 | 1 => {
                 entries.push(Entry { op: Op::Remove, ..keep });
@@ -265,7 +271,8 @@ fn modified(random: &mut Random, line: &str, value: usize) -> String {
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| word.len() > 2)
         .collect();
-    if words.is_empty() || random.chance(30) {
+    let is_key = line.trim_end().ends_with(':');
+    if words.is_empty() || random.chance(30) && !is_key {
         return format!("{} changed_{value}", line.trim_end());
     }
     let word = words[random.below(words.len())];
