@@ -284,8 +284,8 @@ impl CheckpointState {
     fn uncovered(&mut self, snapshot: &Snapshot, endangered: &EndangeredPaths) -> UncoveredPaths {
         let is_inaccessible =
             |path: &Path| self.hiding.contains(path) || self.excluded.iter().any(|apart| path.starts_with(apart));
-        let is_tracked = |path: &Path| Some(self.repository.as_ref()?.tracks(path));
-        let mut all = uncovered_paths(snapshot, &self.root, endangered, is_inaccessible, is_tracked);
+        let is_modified = |path: &Path, stamp: &FileStamp| is_modified(self.repository.as_ref(), path, stamp);
+        let mut all = uncovered_paths(snapshot, &self.root, endangered, is_inaccessible, is_modified);
         all.others.retain(|path| self.reported.insert(path.clone()));
         all
     }
@@ -342,7 +342,7 @@ impl CheckpointState {
                 place,
                 size: leaf.stamp.size,
                 modified: leaf.stamp.modified,
-                is_endangered: endangered.includes_changed(path, || Some(repository?.tracks(path))),
+                is_endangered: endangered.includes_file(path, || is_modified(repository, path, &leaf.stamp)),
             });
         });
         let needed = candidates.len();
@@ -520,6 +520,11 @@ fn copy_files(files: &[(PathBuf, FileNode)], blobs: &BlobDir) -> Vec<(KnownConte
             .flat_map(|(count, thread)| thread.join().unwrap_or_else(|_| (0..count).map(unread).collect()));
         copies.collect()
     })
+}
+
+/// As [`GitIndex::is_modified`]. Without a repository, git commands change nothing.
+fn is_modified(repository: Option<&GitIndex>, path: &Path, stamp: &FileStamp) -> Option<bool> {
+    repository.map_or(Some(false), |repository| repository.is_modified(path, stamp))
 }
 
 /// Copies a file, unless it exceeds the limits.

@@ -622,6 +622,36 @@ fn what_a_git_command_overwrites_is_copied_without_limits() {
 }
 
 #[test]
+fn a_tracked_file_is_only_endangered_by_git_if_it_is_modified() {
+    const LARGE: u64 = 20 << 20;
+    let limits = BlobLimits {
+        max_file: 50,
+        ..BlobLimits::default()
+    };
+    let mut fixture = Fixture::limited(&[("text", "a\r\n"), (".gitattributes", "text text eol=crlf\n")], limits);
+    let root = fixture.root();
+    for name in ["large", "changed"] {
+        File::create(fixture.at(name)).unwrap().set_len(LARGE).unwrap();
+    }
+    wait_until_settled();
+    if !git(&root, &["init", "-q"]) {
+        return;
+    }
+    assert!(git(&root, &["add", "."]));
+    wait_until_settled();
+    File::create(fixture.at("changed")).unwrap().set_len(LARGE).unwrap();
+    let budget = CopyBudget { files: 0, bytes: 0 };
+    fixture.checkpoints = Checkpointer::new(&root, fixture.blobs.clone()).with_budget(budget);
+    let mut endangered = EndangeredPaths::default();
+    endangered.add_untracked();
+    endangered.add_uncommitted();
+    let before = fixture.checkpoints.before(&endangered, ("s", "c"));
+    // The objects of large files, and of files with other line endings, are not used.
+    assert_eq!(before.uncovered().endangered, [Path::new("changed")]);
+    assert_eq!(before.uncovered().others, [Path::new("large"), Path::new("text")]);
+}
+
+#[test]
 fn redo_copies_are_deleted_before_originals() {
     let limits = BlobLimits {
         quota: 1_000,

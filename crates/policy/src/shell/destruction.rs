@@ -173,7 +173,9 @@ fn git_losses(simple: &SimpleCommand) -> GitLosses {
     let words = git_words(simple);
     let rest = words.get(1..).unwrap_or_default();
     let has = |short, long: &str| rest.iter().any(|word| is_option(word, short, long));
-    let second = rest.iter().find(|word| !word.starts_with('-')).map(String::as_str);
+    let operand = rest.iter().find(|word| !word.starts_with('-')).map(String::as_str);
+    // `git stash` with a leading option is `git stash push`.
+    let second = rest.first().filter(|word| !word.starts_with('-')).map(String::as_str);
     match (words.first().map(String::as_str), second) {
         (Some("clean"), _) => GitLosses {
             ignored: has(Some('x'), "") || has(Some('X'), ""),
@@ -185,20 +187,44 @@ fn git_losses(simple: &SimpleCommand) -> GitLosses {
             untracked: has(Some('a'), "--all") || has(Some('u'), "--include-untracked"),
             uncommitted: true,
         },
+        // With force, untracked files are overwritten by those of the commit.
         (Some("reset"), _) => GitLosses {
+            untracked: has(None, "--hard") && operand.is_some_and(|commit| commit != "HEAD"),
             uncommitted: ["--hard", "--merge", "--keep"].iter().any(|mode| has(None, mode)),
             ..GitLosses::default()
         },
-        (Some("switch"), _) => GitLosses {
-            uncommitted: has(Some('f'), "--force") || has(None, "--discard-changes"),
+        (Some("switch"), _) => {
+            let is_forced = has(Some('f'), "--force") || has(None, "--discard-changes");
+            GitLosses {
+                untracked: is_forced,
+                uncommitted: is_forced,
+                ..GitLosses::default()
+            }
+        }
+        (Some("checkout"), _) if !simple.open_ended && only_creates_branch(rest) => GitLosses::default(),
+        (Some("checkout"), _) => GitLosses {
+            untracked: has(Some('f'), "--force") && operand.is_some_and(|commit| commit != "HEAD"),
+            uncommitted: true,
             ..GitLosses::default()
         },
-        (Some("checkout" | "checkout-index" | "restore" | "rm" | "apply" | "read-tree"), _) => GitLosses {
+        (Some("read-tree"), _) => GitLosses {
+            untracked: has(None, "--reset"),
+            uncommitted: true,
+            ..GitLosses::default()
+        },
+        (Some("checkout-index" | "restore" | "rm" | "apply"), _) => GitLosses {
             uncommitted: true,
             ..GitLosses::default()
         },
         (Some(_) | None, _) => GitLosses::default(),
     }
+}
+
+/// Whether the words after `git checkout` only create a branch at the current commit.
+fn only_creates_branch(rest: &[String]) -> bool {
+    let [option, name] = rest else { return false };
+    // An unknown word is empty.
+    matches!(option.as_str(), "-b" | "-B" | "--orphan") && !name.is_empty() && !name.starts_with('-')
 }
 
 /// Why a git command cannot be undone: it deletes commits, or the records by which they are found.
@@ -295,13 +321,32 @@ mod tests {
             ("git stash", &["uncommitted"]),
             ("git stash push -u -m x", &["untracked", "uncommitted"]),
             ("git stash -a", &["ignored in /p", "untracked", "uncommitted"]),
+            ("git stash -m MSG", &["uncommitted"]),
+            ("git stash -u -m wip", &["untracked", "uncommitted"]),
+            ("git stash -a -m MSG", &["ignored in /p", "untracked", "uncommitted"]),
             ("git stash pop", &[]),
-            ("git reset --hard HEAD~1; git status", &["uncommitted"]),
+            ("git stash list -p", &[]),
+            ("git reset --hard HEAD~1; git status", &["untracked", "uncommitted"]),
+            ("git reset -q --hard $commit", &["untracked", "uncommitted"]),
+            ("git reset --hard", &["uncommitted"]),
+            ("git reset --hard HEAD", &["uncommitted"]),
+            ("git reset --keep HEAD~1", &["uncommitted"]),
             ("git reset HEAD a", &[]),
             ("git checkout -- .", &["uncommitted"]),
+            ("git checkout topic", &["uncommitted"]),
+            ("git checkout -f topic", &["untracked", "uncommitted"]),
+            ("git checkout -f", &["uncommitted"]),
+            ("git checkout -b topic", &[]),
+            ("git checkout -B topic", &[]),
+            ("git checkout --orphan topic", &[]),
+            ("git checkout -b $topic", &["uncommitted"]),
+            ("git checkout -f -b topic", &["untracked", "uncommitted"]),
+            ("git read-tree --reset -u topic", &["untracked", "uncommitted"]),
+            ("git read-tree -u topic", &["uncommitted"]),
             ("git restore a", &["uncommitted"]),
             ("git switch topic", &[]),
-            ("git switch -f topic", &["uncommitted"]),
+            ("git switch -f topic", &["untracked", "uncommitted"]),
+            ("git switch --discard-changes topic", &["untracked", "uncommitted"]),
             ("echo x > /dev/null", &[]),
             ("cargo test", &[]),
             ("env FOO=1 rm f", &["/p/f"]),

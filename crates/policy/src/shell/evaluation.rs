@@ -301,14 +301,11 @@ pub(super) fn builtin_effects(simple: &SimpleCommand, name: &str) -> BuiltinEffe
         }
         "unset" => {
             effects.arithmetic.extend(indexes(&texts));
-            // Without `PATH`, bash runs programs of the current directory.
+            // Without `PATH`, bash runs programs of the current directory. `$HOME` and `$PWD` are known in paths.
             effects.is_hidden = texts.iter().any(Option::is_none);
-            let names = texts
-                .iter()
-                .flatten()
-                .filter(|name| !name.starts_with('-') && !name.contains('['));
-            let unset = names.map(|name| (name.clone(), ShellWord::text("")));
-            effects.variables.extend(unset);
+            let names = texts.into_iter().flatten();
+            let unset = names.filter(|name| matches!(name.as_str(), "PATH" | "HOME" | "PWD"));
+            effects.variables.extend(unset.map(|name| (name, ShellWord::text(""))));
         }
         "test" | "[" => {
             effects.arithmetic.extend(indexes(&texts));

@@ -3,6 +3,7 @@
 use super::endangered::EndangeredPaths;
 use super::ignore_rules::{INTERNAL, is_generated};
 use super::scan::{ContentSource, Snapshot, SnapshotNode};
+use super::stamp::FileStamp;
 use crate::open;
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ pub(super) fn uncovered_paths(
     root: &Path,
     endangered: &EndangeredPaths,
     is_inaccessible: impl Fn(&Path) -> bool,
-    is_tracked: impl Fn(&Path) -> Option<bool>,
+    is_modified: impl Fn(&Path, &FileStamp) -> Option<bool>,
 ) -> UncoveredPaths {
     let mut all = UncoveredPaths::default();
     let mut visit = |path: &Path, node: &SnapshotNode| {
@@ -91,7 +92,7 @@ pub(super) fn uncovered_paths(
         match node {
             SnapshotNode::Ignored if endangered.includes_ignored(path) => all.ignored.push(relative),
             SnapshotNode::Ignored if is_generated(path) => {}
-            SnapshotNode::File(_) if endangered.includes_changed(path, || is_tracked(path)) => {
+            SnapshotNode::File(leaf) if endangered.includes_file(path, || is_modified(path, &leaf.stamp)) => {
                 all.endangered.push(relative);
             }
             _ if endangered.includes(path) => all.endangered.push(relative),

@@ -73,12 +73,13 @@ impl EndangeredPaths {
         *self == EndangeredPaths::default()
     }
 
-    /// Whether a changed file is one of these, below one, or endangered because git tracks it or not.
-    pub(super) fn includes_changed(&self, path: &Path, is_tracked: impl FnOnce() -> Option<bool>) -> bool {
-        let by_git = || match is_tracked() {
+    /// Whether a file is one of these, below one, untracked while untracked files are endangered, or modified while
+    /// uncommitted changes are. `is_modified` is `None` if git does not track the file.
+    pub(super) fn includes_file(&self, path: &Path, is_modified: impl FnOnce() -> Option<bool>) -> bool {
+        let by_git = || match is_modified() {
             Some(true) => self.uncommitted,
-            Some(false) => self.untracked,
-            None => false,
+            Some(false) => false,
+            None => self.untracked,
         };
         self.includes(path) || ((self.untracked || self.uncommitted) && by_git())
     }

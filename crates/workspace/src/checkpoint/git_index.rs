@@ -5,6 +5,7 @@ use super::stamp::{FileStamp, Nanos};
 use crate::open;
 use bstr::{BStr, BString};
 use gix_hash::ObjectId;
+use gix_index::entry::stat::Time;
 use gix_index::entry::{Flags, Mode};
 use gix_object::{Find, FindHeader};
 use std::ffi::OsStr;
@@ -80,14 +81,11 @@ impl GitIndex {
         let plain = |entry: &&gix_index::Entry| {
             matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK) && !entry.flags.intersects(skipped)
         };
-        let files = index.entries().iter().filter(plain).map(|entry| {
-            let time = entry.stat.mtime;
-            StagedFile {
-                path: self.top.join(OsStr::from_bytes(entry.path(index))),
-                size: u64::from(entry.stat.size),
-                modified: Nanos::from(time.secs) * 1_000_000_000 + Nanos::from(time.nsecs),
-                blob: entry.id.to_string(),
-            }
+        let files = index.entries().iter().filter(plain).map(|entry| StagedFile {
+            path: self.top.join(OsStr::from_bytes(entry.path(index))),
+            size: u64::from(entry.stat.size),
+            modified: moment(entry.stat.mtime),
+            blob: entry.id.to_string(),
         });
         Some(files.collect())
     }
@@ -106,6 +104,14 @@ impl GitIndex {
         index.prefixed_entries(prefix.as_ref()).is_some()
     }
 
+    /// Whether a file has changed since it was staged, according to its size and time; `None` if git does not track it.
+    pub(super) fn is_modified(&self, path: &Path, stamp: &FileStamp) -> Option<bool> {
+        let entry = self.entry(path)?;
+        // A file modified in the same clock tick as the index may have been modified again.
+        let is_older = self.stamp.is_some_and(|index| stamp.modified < index.modified);
+        Some(!is_older || !has_stat(entry, stamp))
+    }
+
     /// The object with exactly this file's content, if the index is certain.
     pub(super) fn clean(&self, path: &Path, stamp: &FileStamp, objects: &GitObjects) -> Option<ObjectId> {
         let entry = self.entry(path)?;
@@ -113,11 +119,8 @@ impl GitIndex {
             && !entry
                 .flags
                 .intersects(Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD | Flags::STAGE_MASK);
-        let moment = |secs: u32, nsecs: u32| i128::from(secs) * 1_000_000_000 + i128::from(nsecs);
-        let modified = moment(entry.stat.mtime.secs, entry.stat.mtime.nsecs);
-        let changed = moment(entry.stat.ctime.secs, entry.stat.ctime.nsecs);
-        let is_same =
-            modified == stamp.modified && changed == stamp.changed && u64::from(entry.stat.size) == stamp.size;
+        let changed = moment(entry.stat.ctime);
+        let is_same = has_stat(entry, stamp) && changed == stamp.changed;
         // A file modified in the same clock tick as the index may have been modified again.
         let is_older = self.stamp.is_some_and(|index| changed < index.modified);
         if !(is_plain && is_same && is_older && stamp.size <= MOST) {
@@ -141,6 +144,17 @@ impl GitIndex {
         let relative = path.strip_prefix(&self.top).ok()?;
         Some(BStr::new(relative.as_os_str().as_bytes()).to_owned())
     }
+}
+
+/// Whether an entry has the size and the modification time of a file.
+fn has_stat(entry: &gix_index::Entry, stamp: &FileStamp) -> bool {
+    // The index has the lower 32 bits of the size.
+    let size = stamp.size & u64::from(u32::MAX);
+    moment(entry.stat.mtime) == stamp.modified && u64::from(entry.stat.size) == size
+}
+
+fn moment(time: Time) -> Nanos {
+    Nanos::from(time.secs) * 1_000_000_000 + Nanos::from(time.nsecs)
 }
 
 /// The top folder and the index file of the repository that contains a folder.
