@@ -85,42 +85,36 @@ pub(crate) fn plain_new_text(old: &str, new: &str, file: &str) -> Option<String>
             (is_one_line && is_block && is_proven()).then_some(plain)
         })
         .or_else(|| {
-            let mut readings = ESCAPES.iter().map(|(mark, unescape)| (mark, unescape(new)));
-            let found = readings.find(|(mark, plain)| {
-                let is_open =
-                    || !file.contains(*mark) && !old.contains(*mark) && !has_plain_character(mark, new, plain);
-                is_shared_line_decoded(old, new, plain) || is_open() && is_changed_line_unescaped(old, new, plain)
-            });
-            found.map(|(_, plain)| plain)
+            let mut readings = ESCAPES.iter().map(|unescape| unescape(new));
+            readings.find(|plain| is_shared_line_decoded(old, new, plain))
         })
         .or_else(|| without_listing(old, new, file))
         .or_else(|| without_plus_signs(old, new, file))
 }
 
-/// Whether a line with escapes also has the escaped character without one: then it is a string with quotes in it.
-fn has_plain_character(mark: &str, new: &str, plain: &str) -> bool {
-    let Some(character) = mark.strip_prefix('\\').and_then(|rest| rest.chars().next()) else {
-        return false;
+/// The new text without the line numbers of a listing, which neither the old text nor the file has. Where the mark is usual
+/// in other text, the numbers must be those of the quoted lines.
+fn without_listing(old: &str, new: &str, file: &str) -> Option<String> {
+    const USUAL_MARKS: [&str; 3] = ["\t", ": ", ":"];
+    if solid_lines(new) < 2 || old.lines().any(|line| line.starts_with('|')) {
+        return None;
+    }
+    let is_at = |number: usize| {
+        let mut places = file.match_indices(old.trim_end_matches('\n'));
+        places.any(|(at, _)| (file[..at].matches('\n').count() + 1).abs_diff(number) <= 1)
     };
-    let mut changed = new
-        .lines()
-        .zip(plain.lines())
-        .filter(|(written, plain)| written != plain);
-    changed.any(|(written, _)| written.replace(mark, "").contains(character)) && character != 'u'
+    LISTING_MARKS.iter().find_map(|mark| {
+        let (plain, first) = unnumbered(new, mark)?;
+        let is_proven = || is_shared_line_decoded(old, new, &plain) || is_changed_line_decoded_as(old, new, &plain);
+        let is_listing =
+            mark.contains(['|', '\u{2192}']) || USUAL_MARKS.contains(mark) && is_proven() && first.is_some_and(is_at);
+        let is_numbered = |line: &str| numbered_by(line, mark).is_some();
+        (is_listing && !old.lines().chain(file.lines()).any(is_numbered)).then_some(plain)
+    })
 }
 
-/// The new text without the line numbers of a listing, which neither the old text nor the file has.
-fn without_listing(old: &str, new: &str, file: &str) -> Option<String> {
-    let solid = |text: &'_ str| text.lines().filter(|line| !is_blank(line)).count();
-    LISTING_MARKS.iter().find_map(|mark| {
-        let (plain, _) = unnumbered(new, mark)?;
-        let is_numbered = |line: &str| numbered_by(line, mark).is_some();
-        let is_certain = mark.contains(['|', '\u{2192}', '\t']) && solid(new) > 1;
-        let is_listing =
-            is_certain || is_shared_line_decoded(old, new, &plain) || is_changed_line_unescaped(old, new, &plain);
-        let is_table = old.lines().any(|line| line.starts_with('|'));
-        (is_listing && !is_table && !old.lines().chain(file.lines()).any(is_numbered)).then_some(plain)
-    })
+fn solid_lines(text: &str) -> usize {
+    text.lines().filter(|line| !is_blank(line)).count()
 }
 
 /// The new text without the sign that each of its lines has and that no line of the file has, if lines of the old text
@@ -134,12 +128,14 @@ fn without_plus_signs(old: &str, new: &str, file: &str) -> Option<String> {
         }
     };
     let plain: String = new.split_inclusive('\n').map(strip).collect::<Option<_>>()?;
-    let is_proven = is_shared_line_decoded(old, new, &plain) || is_changed_line_unescaped(old, new, &plain);
-    (is_proven && !old.lines().chain(file.lines()).any(|line| line.starts_with('+'))).then_some(plain)
+    let is_sign = !old.lines().chain(file.lines()).any(|line| line.starts_with('+'));
+    (is_sign && solid_lines(new) > 1 && is_shared_line_decoded(old, new, &plain)).then_some(plain)
 }
 
 /// Whether a line of the old text is clearly more similar to a line of the plain new text than to that line as written.
-fn is_changed_line_unescaped(old: &str, new: &str, plain: &str) -> bool {
+fn is_changed_line_decoded_as(old: &str, new: &str, plain: &str) -> bool {
+    // Each is compared with all old lines.
+    const MOST_LINES: usize = 40;
     let is_like = |(written, plain): (&str, &str)| {
         let is_more_similar = |old: &str| {
             let as_plain = similarity(old.trim(), plain.trim());
@@ -147,21 +143,19 @@ fn is_changed_line_unescaped(old: &str, new: &str, plain: &str) -> bool {
         };
         written != plain && !is_blank(plain) && old.lines().any(is_more_similar)
     };
-    new.lines().count() == plain.lines().count() && new.lines().zip(plain.lines()).any(is_like)
+    new.lines().count() == plain.lines().count() && new.lines().zip(plain.lines()).take(MOST_LINES).any(is_like)
 }
 
-type Unescape = fn(&str) -> String;
-
 /// Escapes of other notations that lines of the old text can prove.
-const ESCAPES: [(&str, Unescape); 4] = [
-    ("\\\"", |text| {
+const ESCAPES: [fn(&str) -> String; 4] = [
+    |text| {
         text.replace("\\\"", "\u{0}")
             .replace("\\\u{0}", "\\\"")
             .replace('\u{0}', "\"")
-    }),
-    ("\\`", |text| text.replace("\\`", "`").replace("\\${", "${")),
-    ("\\_", without_markdown_escapes),
-    ("\\u00", without_unicode_escapes),
+    },
+    |text| text.replace("\\`", "`").replace("\\${", "${"),
+    without_markdown_escapes,
+    without_unicode_escapes,
 ];
 
 /// Replaces the escapes of printable ASCII characters, such as `\u003c`.

@@ -60,9 +60,10 @@ fn is_fence_open(text: &str) -> bool {
 
 /// Refuses lines that all have the sign of an added line, as no line of the file.
 fn refuse_signs(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<(), RefusalReason> {
-    let mut solid = new.lines().filter(|line| !is_blank(line)).peekable();
+    let mut solid = new.lines().filter(|line| !is_blank(line));
     let is_added = |line: &str| line.starts_with('+');
-    let is_signed = solid.peek().is_some() && solid.all(is_added);
+    // A single sign may be an operator.
+    let is_signed = solid.clone().count() > 1 && solid.all(is_added);
     match is_signed && !kind.is_document() && !old.lines().chain(body.lines()).any(is_added) {
         true => Err(notation("has the signs of a diff")),
         false => Ok(()),
@@ -71,12 +72,13 @@ fn refuse_signs(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<
 
 /// Refuses a sentence of the answer above the new lines.
 pub(crate) fn refuse_prose(old: &str, new: &str) -> Result<(), RefusalReason> {
-    const STARTS: [&str; 9] = [
+    const STARTS: [&str; 10] = [
         "Here is ",
         "Here's ",
         "Here are ",
-        "Sure",
-        "Updated",
+        "Sure, ",
+        "Sure! ",
+        "Updated ",
         "The updated ",
         "Below is ",
         "This is the ",
@@ -125,7 +127,8 @@ pub(crate) fn plain_lines(
     }
     let solid = || new.lines().filter(|line| !is_blank(line));
     let is_signed = |line: &str| line.starts_with(['+', '-']);
-    if new.trim_end().ends_with("\\n") {
+    let has_escape_at_end = |text: &str| text.lines().any(|line| line.ends_with("\\n"));
+    if new.trim_end().ends_with("\\n") && !has_escape_at_end(old) && !has_escape_at_end(body) {
         return Err(notation("has `\\n` in place of line breaks"));
     }
     let has_signs = solid().any(|line| line.starts_with('+')) && solid().all(|line| line.starts_with(['+', '-', ' ']));

@@ -118,7 +118,7 @@ pub enum RefusalReason {
     EditAsContent,
     /// The content of a whole file is a part of it.
     #[error(
-        "the content is only a part of the file, and all other lines would be lost; change that part with an edit tool, or write every line of the file"
+        "the content is only a part of the file, and all other lines would be lost; change that part, or remove the others, with an edit tool, or write every line of the file"
     )]
     PartAsContent,
     /// The new text is in another notation than the file.

@@ -56,14 +56,29 @@ impl<'p> TextKind<'p> {
         self.has_extension(&["yml", "yaml"])
     }
 
-    /// Whether indentation shows which lines belong together.
+    /// Whether indentation shows which lines belong together. In the other languages, lines are aligned or templates change
+    /// the structure.
     pub(crate) fn has_blocks(self) -> bool {
-        !self.is_document() && !self.is_makefile() && !self.has_extension(&["txt", "csv", "tsv", "diff", "patch"])
+        let is_free = self.has_extension(&[
+            "txt", "csv", "tsv", "diff", "patch", "sql", "hs", "lhs", "lisp", "clj", "cljs", "el", "scm", "pug",
+            "haml", "s", "S", "asm", "tex", "j2", "jinja", "erb", "tmpl", "tpl", "hbs", "liquid",
+        ]);
+        !self.is_document() && !self.is_makefile() && !is_free
+    }
+
+    /// Whether a name with a colon is a label, which can have any indentation.
+    pub(crate) fn has_labels(self) -> bool {
+        self.has_extension(&[
+            "c", "h", "cc", "cpp", "cxx", "hpp", "m", "go", "java", "kt", "js", "mjs", "cjs", "jsx", "ts", "tsx", "cs",
+            "swift", "dart", "pl", "zig",
+        ])
     }
 
     pub(crate) fn is_makefile(self) -> bool {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.to_lowercase().contains("makefile") || self.has_extension(&["mk", "am"])
+        let stem = name.split('.').next().unwrap_or_default();
+        matches!(stem, "Makefile" | "makefile" | "GNUmakefile") && !name.ends_with(".toml")
+            || self.has_extension(&["mk", "mak", "am"])
     }
 
     /// Whether lines are indented by tabs, whatever the file has so far.

@@ -8,6 +8,7 @@ use crate::document::TextDocument;
 use crate::fold::{indent_of, is_blank, similarity};
 use crate::indent::indent_unit;
 use crate::text_diff::compare;
+use crate::text_kind::TextKind;
 
 /// Lines added at one place, with the lines that they replace and those around them.
 struct ChangedRun<'a> {
@@ -19,10 +20,15 @@ struct ChangedRun<'a> {
 
 /// Whether `text`, in place of the lines `replaced`, leaves the block around it although that block continues below, or
 /// has lines with an indentation between the levels of the file.
-pub(crate) fn is_out_of_place(document: &TextDocument, replaced: &Range<usize>, text: &str) -> bool {
+pub(crate) fn is_out_of_place(
+    document: &TextDocument,
+    replaced: &Range<usize>,
+    text: &str,
+    kind: TextKind<'_>,
+) -> bool {
     let runs = changed_runs(document, replaced, text);
     runs.iter()
-        .any(|run| run.leaves_block(document) || run.lost_indentation())
+        .any(|run| run.leaves_block(document, kind) || run.lost_indentation())
         || is_between_levels(document, &runs)
 }
 
@@ -55,7 +61,7 @@ fn changed_runs<'a>(document: &'a TextDocument, replaced: &Range<usize>, text: &
 impl ChangedRun<'_> {
     /// Whether a line is further out than the lines around the change, and neither ends a block nor opens one that
     /// continues below.
-    fn leaves_block(&self, document: &TextDocument) -> bool {
+    fn leaves_block(&self, document: &TextDocument, kind: TextKind<'_>) -> bool {
         let (mut top, mut bottom) = (width(self.above), width(self.below));
         if ends_open(self.above) && bottom > top {
             top = bottom;
@@ -76,7 +82,7 @@ impl ChangedRun<'_> {
             || balance(&self.added) != balance(&self.removed)
             || !self.removed.is_empty() && !self.has_moved_line();
         !is_split
-            && shallow.any(|line| !may_be_anywhere(line))
+            && shallow.any(|line| !may_be_anywhere(line) && !(kind.has_labels() && is_label(line)))
             && !self.added.iter().any(|line| has_string_of_lines(line))
             && !has_such_line(document, width(first))
     }
@@ -184,8 +190,12 @@ fn closes(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with(['}', ')', ']'])
         || line.starts_with("</")
-        || line.starts_with(";;")
-        || ["end", "fi", "done", "esac", "endif", "endforeach", "endfunction"].contains(&first_word(line))
+        || ["/>", "-->", ";;", "{/", "{{/", "{% end", "{%- end", "{{- end", "{{ end"]
+            .iter()
+            .any(|end| line.starts_with(end))
+        || ["end", "fi", "done", "esac", "endif", "endforeach", "endfunction"]
+            .iter()
+            .any(|end| first_word(line).eq_ignore_ascii_case(end))
 }
 
 /// Whether the end of a line opens a block or continues the line.
@@ -208,24 +218,16 @@ fn starts_open(line: &str) -> bool {
 /// Comments, directives, labels and the like can have any indentation.
 fn may_be_anywhere(line: &str) -> bool {
     let line = line.trim();
-    let marks = ["//", "#", "/*", "*", "--", "<!--", "@", "%", "\\", "`", ".. ", ">"];
-    const LABELS: [&str; 13] = [
-        "public",
-        "private",
-        "protected",
-        "signals",
-        "default",
-        "out",
-        "err",
-        "error",
-        "fail",
-        "done",
-        "exit",
-        "cleanup",
-        "again",
+    let marks = [
+        "//", "#", "/*", "*", "--", "<!--", "@", "%", "\\", "`", ".. ", ">", "{%", "{{", "<%",
     ];
-    let is_label = line.strip_suffix(':').is_some_and(|label| LABELS.contains(&label));
-    marks.iter().any(|mark| line.starts_with(mark)) || is_label || closes(line)
+    marks.iter().any(|mark| line.starts_with(mark)) || closes(line)
+}
+
+/// Whether a line is only a name with a colon.
+fn is_label(line: &str) -> bool {
+    let name = line.trim().strip_suffix(':');
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_.$".contains(c)))
 }
 
 /// Whether a string that continues on other lines starts or ends in a line.

@@ -157,6 +157,8 @@ pub(crate) fn is_misplaced(
     found: &ResolvedEdit,
     kind: TextKind<'_>,
 ) -> bool {
+    // The structure of the whole file is read for each.
+    const MOST_CHECKED: usize = 8;
     if kind.is_document() || squash(old) == squash(new) {
         return false;
     }
@@ -189,8 +191,10 @@ pub(crate) fn is_misplaced(
         };
         place.has_other_tabs(kind)
             || kind.is_indented() && place.has_line_at_margin()
-            || kind.has_blocks() && depth::is_out_of_place(document, &place.replaced, text)
-            || kind.is_yaml() && yaml::breaks_structure(document, &place.replaced, text)
+            || kind.has_blocks() && depth::is_out_of_place(document, &place.replaced, text, kind)
+            || kind.is_yaml()
+                && found.splices.len() <= MOST_CHECKED
+                && yaml::breaks_structure(document, &place.replaced, text)
     })
 }
 

@@ -299,7 +299,8 @@ fn exact(haystack: &Haystack<'_>, target: ReplaceTarget<'_>) -> Result<Option<Re
 fn copy_at_end(body: &str, target: ReplaceTarget<'_>) -> Option<usize> {
     let old = target.old.strip_suffix('\n').filter(|old| !is_blank(old))?;
     let start = body.len().checked_sub(old.len())?;
-    (target.scope == ReplaceScope::One && body.ends_with(old)).then_some(start)
+    let is_line = start == 0 || body[..start].ends_with('\n');
+    (target.scope == ReplaceScope::One && body.ends_with(old) && is_line).then_some(start)
 }
 
 /// The line next to whole lines of old text that the new text repeats.
@@ -367,7 +368,8 @@ fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> 
         let as_whole = similarity(&changed, &format!("{quoted}{}", after.trim_end()));
         let as_part = similarity(&changed, &quoted);
         // The last new line may be the whole line, changed, or nothing that continues with the rest of the line.
-        let is_whole = has_words(tail) && as_whole >= 0.8 && as_whole > as_part;
+        let is_closed = balance(&changed) == balance(&quoted) + balance(after);
+        let is_whole = has_words(tail) && as_whole >= 0.8 && as_whole > as_part && is_closed;
         let has_content = tail.contains(|c: char| c.is_alphanumeric() || "([{".contains(c));
         let is_dropped = has_content && as_part < 0.4 && changed.chars().next_back() != quoted.chars().next_back();
         is_whole || old.contains('\n') && is_dropped
@@ -376,7 +378,8 @@ fn repeats_rest_of_line(body: &str, start: usize, target: ReplaceTarget<'_>) -> 
     let starts_differently = || {
         let (quoted, changed) = (old.trim(), new.trim());
         let as_whole = similarity(changed, &format!("{}{quoted}", before.trim_start()));
-        !quoted.contains('\n') && as_whole >= 0.6 && as_whole > similarity(changed, quoted)
+        let is_closed = balance(changed) == balance(before) + balance(quoted);
+        is_closed && !quoted.contains('\n') && as_whole >= 0.6 && as_whole > similarity(changed, quoted)
     };
     let is_end = has_words(head) && !is_blank(new) && starts_differently();
     after_old && is_repeated(tail)

@@ -25,7 +25,7 @@ enum YamlKind {
 
 /// Whether `text`, in place of the lines `replaced`, makes the indentation of a file contradictory that was not before.
 pub(crate) fn breaks_structure(document: &TextDocument, replaced: &Range<usize>, text: &str) -> bool {
-    const MOST: usize = 20_000;
+    const MOST: usize = 10_000;
     if document.line_count() > MOST {
         return false;
     }
@@ -41,6 +41,7 @@ fn contradictions<'l>(lines: impl Iterator<Item = &'l str>) -> usize {
     // The column of the entry whose text continues on deeper lines.
     let mut scalar: Option<usize> = None;
     let mut previous = None;
+    let mut open_value: Option<OpenValue> = None;
     for (number, line) in lines.enumerate() {
         let column = indent_of(line).len();
         let text = line.trim();
@@ -48,6 +49,10 @@ fn contradictions<'l>(lines: impl Iterator<Item = &'l str>) -> usize {
             continue;
         }
         scalar = None;
+        if let Some(open) = open_value.take() {
+            open_value = open.after(text);
+            continue;
+        }
         if text == "---" || text == "..." {
             stack.clear();
             previous = None;
@@ -55,9 +60,11 @@ fn contradictions<'l>(lines: impl Iterator<Item = &'l str>) -> usize {
         }
         let entries = entries(text, column, number);
         let (first, last) = (entries[0], entries[entries.len() - 1]);
-        while stack.last().is_some_and(|top| top.column > first.column) {
+        // Text, such as the lines of a template, is not part of the structure.
+        while first.kind != YamlKind::Text && stack.last().is_some_and(|top| top.column > first.column) {
             stack.pop();
         }
+        open_value = OpenValue::of(text);
         count += usize::from(first.kind != YamlKind::Text && !fits(&mut stack, first, previous));
         for entry in entries.into_iter().filter(|entry| entry.kind != YamlKind::Text) {
             let is_list_of_key = |top: &YamlEntry| entry.kind == YamlKind::Item && top.kind == YamlKind::Key;
@@ -152,8 +159,43 @@ fn without_comment(text: &str) -> &str {
 /// Whether the lines below are text: the line ends in `|` or `>`, possibly with a number and a sign.
 fn is_scalar(text: &str) -> bool {
     let text = without_comment(text).trim_end_matches(|c: char| c.is_ascii_digit() || c == '+' || c == '-');
-    let before = text.strip_suffix(['|', '>']);
-    before.is_some_and(|before| before.ends_with([' ', '\t']) && before.trim_end().ends_with([':', '-']))
+    let before = text
+        .strip_suffix(['|', '>'])
+        .filter(|before| before.ends_with([' ', '\t']));
+    let last = before.and_then(|before| before.split_whitespace().rfind(|word| !word.starts_with(['!', '&'])));
+    last.is_some_and(|word| word.ends_with([':', '-']))
+}
+
+/// A value in brackets or quotes that continues on the lines below.
+enum OpenValue {
+    Brackets(usize),
+    Quote(char),
+}
+
+impl OpenValue {
+    /// What a line with a key or an item leaves open.
+    fn of(line: &str) -> Option<Self> {
+        let value = line
+            .split_once(": ")
+            .map_or_else(|| line.trim_start_matches("- "), |(_, value)| value.trim());
+        match value.chars().next()? {
+            '{' | '[' => Self::Brackets(0).after(value),
+            quote @ ('"' | '\'') => (!value[1..].contains(quote)).then_some(Self::Quote(quote)),
+            _ => None,
+        }
+    }
+
+    /// What is still open after a line.
+    fn after(self, line: &str) -> Option<Self> {
+        match self {
+            Self::Brackets(depth) => {
+                let count = |brackets: [char; 2]| line.matches(brackets).count();
+                let open = (depth + count(['{', '['])).saturating_sub(count(['}', ']']));
+                (open > 0).then_some(Self::Brackets(open))
+            }
+            Self::Quote(quote) => (!line.contains(quote)).then_some(self),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +208,10 @@ mod tests {
             (
                 0,
                 "a:\n  - x: 1\n    y: 2\n  - |\n    z\n   q\nb:\n- c\n- d: 1\n  e: 2\nf: g\n",
+            ),
+            (
+                0,
+                "a:\n  b: !Sub |\n    c: 1\n  d: {\n  \"e\": [\n    1\n]}\n  f: \"x\n y: z\"\n{{- if .V }}\n  g: 1\n{{- end }}\n",
             ),
             (0, "---\n\"k\": |-\n  any: text\n - more\n'l': &m\n  <<: *n\n"),
             (1, "a:\n  b: 1\n- c\nd: e\n"),
