@@ -32,7 +32,7 @@ pub async fn search_sessions(
     words: &str,
     limit: usize,
 ) -> Result<Vec<SessionMatch>> {
-    let (_, found) = SessionSearch::default().search(store, project, words, limit).await?;
+    let found = SessionSearch::default().search(store, project, words, limit).await?;
     let found = found.into_iter().map(|found| SessionMatch {
         id: found.meta.id.to_string(),
         title: found.meta.title.clone(),

@@ -26,9 +26,16 @@ const MIN_SIMILARITY: f32 = 0.3;
 /// More index segments are merged into one.
 const MAX_SEGMENTS: usize = 16;
 
-/// The searchable texts of sessions.
+/// Searches sessions; the texts and the index are kept between searches.
 #[derive(Default)]
 pub struct SessionSearch {
+    skips_subtasks: bool,
+    known: KnownSessions,
+}
+
+/// The searchable texts of sessions.
+#[derive(Default)]
+struct KnownSessions {
     segments: Vec<Segment>,
     index: SearchIndex,
     texts: HashMap<SessionId, Arc<SessionText>>,
@@ -63,64 +70,84 @@ pub struct FoundSession {
 }
 
 impl SessionSearch {
+    /// A search that does not find subtasks.
+    pub fn without_subtasks() -> Self {
+        SessionSearch {
+            skips_subtasks: true,
+            ..SessionSearch::default()
+        }
+    }
+
     /// The sessions that match best, of one project or of all.
     pub async fn search(
-        mut self,
+        &mut self,
         store: &SqliteStore,
         project: Option<PathBuf>,
         words: &str,
         limit: usize,
-    ) -> Result<(Self, Vec<FoundSession>)> {
-        self.update(store, project).await?;
+    ) -> Result<Vec<FoundSession>> {
+        let mut all = store.list(project).await?;
+        all.retain(|meta| !(self.skips_subtasks && meta.parent.is_some()));
+        self.known.update(store, all).await?;
         let words = words.trim().to_owned();
-        let searching = tokio::task::spawn_blocking(move || {
-            let found = self.find(&words, limit.clamp(1, MAX_RESULTS));
-            (self, found)
-        });
-        searching.await.map_err(|error| Failure::failed(error.to_string()))
+        let known = std::mem::take(&mut self.known);
+        let (known, found) = blocking(move || {
+            let found = known.find(&words, limit.clamp(1, MAX_RESULTS));
+            (known, found)
+        })
+        .await?;
+        self.known = known;
+        Ok(found)
     }
+}
 
-    /// Loads the sessions that changed since the last search.
-    async fn update(&mut self, store: &SqliteStore, project: Option<PathBuf>) -> Result<()> {
-        let all = store.list(project).await?;
+impl KnownSessions {
+    /// Loads the sessions that changed since the last search. An error changes nothing.
+    async fn update(&mut self, store: &SqliteStore, all: Vec<SessionMeta>) -> Result<()> {
         let mut kept: HashSet<SessionId> = HashSet::new();
+        let mut added: Vec<SessionText> = Vec::new();
         let mut builder = SegmentBuilder::default();
         let mut size = 0;
         for meta in all.into_iter().take(MAX_SESSIONS) {
             if size > MAX_TEXTS {
                 break;
             }
-            kept.insert(meta.id);
             let known = self.texts.get(&meta.id);
             if let Some(known) = known.filter(|known| version(&known.meta) == version(&meta)) {
                 size += known.text.len();
+                kept.insert(meta.id);
                 continue;
             }
+            // It may be damaged, or deleted meanwhile.
+            let Ok(loaded) = store.load(meta.id).await else {
+                continue;
+            };
+            kept.insert(meta.id);
             if let Some(old) = known {
                 builder.remove(&old.path);
             }
-            let text = SessionText::new(&store.load(meta.id).await?, meta);
-            builder.add(&text.path, IndexStamp::default(), &text.text);
+            // Sessions run on this thread.
+            let (text, with_text) = blocking(move || {
+                let text = SessionText::new(&loaded, meta);
+                builder.add(&text.path, IndexStamp::default(), &text.text);
+                (text, builder)
+            })
+            .await?;
+            builder = with_text;
             size += text.text.len();
-            self.texts.insert(text.meta.id, Arc::new(text));
+            added.push(text);
         }
-        self.texts.retain(|id, text| {
-            let is_kept = kept.contains(id);
-            if !is_kept {
-                builder.remove(&text.path);
-            }
-            is_kept
-        });
+        for gone in self.texts.values().filter(|text| !kept.contains(&text.meta.id)) {
+            builder.remove(&gone.path);
+        }
         if builder.files() > 0 {
-            let segment = Segment::open(Arc::new(builder.finish()));
-            let segment = segment.map_err(|error| Failure::failed(error.to_string()))?;
-            self.segments.push(segment);
-            self.index = SearchIndex::new(self.segments.clone());
-            if let Some(merged) = self.index.compacted(MAX_SEGMENTS, usize::MAX, usize::MAX) {
-                self.index = SearchIndex::new(merged.clone());
-                self.segments = merged;
-            }
+            let segments = self.segments.clone();
+            let indexed = blocking(move || with_segment(segments, builder)).await?;
+            (self.segments, self.index) = indexed?;
         }
+        self.texts.retain(|id, _| kept.contains(id));
+        self.texts
+            .extend(added.into_iter().map(|text| (text.meta.id, Arc::new(text))));
         Ok(())
     }
 
@@ -156,6 +183,23 @@ impl SessionSearch {
         ranked.truncate(limit);
         ranked
     }
+}
+
+/// Runs work that takes long on another thread.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Failure::failed(error.to_string()))
+}
+
+/// The segments with a new one, and their index.
+fn with_segment(mut segments: Vec<Segment>, mut builder: SegmentBuilder) -> Result<(Vec<Segment>, SearchIndex)> {
+    let segment = Segment::open(Arc::new(builder.finish()));
+    segments.push(segment.map_err(|error| Failure::failed(error.to_string()))?);
+    let index = SearchIndex::new(segments.clone());
+    Ok(match index.compacted(MAX_SEGMENTS, usize::MAX, usize::MAX) {
+        Some(merged) => (merged.clone(), SearchIndex::new(merged)),
+        None => (segments, index),
+    })
 }
 
 impl SessionText {

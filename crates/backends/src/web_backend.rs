@@ -85,7 +85,7 @@ impl WebBackend {
             runtime,
             owner: SessionOwner::FrontEnd,
             predictions: Arc::default(),
-            search: Arc::default(),
+            search: Arc::new(SessionSearch::without_subtasks().into()),
         }
     }
 
@@ -265,9 +265,7 @@ impl WebSessions for WebBackend {
         let backend = self.clone();
         let work = self.runtime.spawn(async move {
             let mut search = backend.search.lock().await;
-            let known = std::mem::take(&mut *search);
-            let (known, found) = known.search(&backend.store, None, &query, MAX_HITS).await?;
-            *search = known;
+            let found = search.search(&backend.store, None, &query, MAX_HITS).await?;
             Ok(found.iter().map(|found| search_hit(found, &query)).collect())
         });
         async move {
