@@ -31,6 +31,8 @@ use tui::{
 
 /// The maximum number of listed sessions.
 const MAX_SESSIONS: usize = 1000;
+/// The newest sessions among which is one with a prompt, as a rule.
+const NEWEST_ROWS: usize = 50;
 /// The maximum number of events and commands that wait.
 const QUEUE: usize = 1024;
 
@@ -102,10 +104,13 @@ impl RemoteBackend {
                 };
                 self.client.post("/sessions", &body).await?["id"].clone()
             }
-            SessionTarget::Newest => match &self.client.get("/sessions?limit=1").await?[0]["id"] {
-                Value::Null => self.client.post("/sessions", &json!({})).await?["id"].clone(),
-                id => id.clone(),
-            },
+            SessionTarget::Newest => {
+                let rows = self.client.get(&format!("/sessions?limit={NEWEST_ROWS}")).await?;
+                match newest(&rows) {
+                    Value::Null => self.client.post("/sessions", &json!({})).await?["id"].clone(),
+                    id => id.clone(),
+                }
+            }
             SessionTarget::Named(name) => Value::String(name),
             SessionTarget::Fork { session, upto } => {
                 let body = json!({"upto": upto.map(|item| item.to_string())});
@@ -605,6 +610,13 @@ impl DesktopBackend for RemoteBackend {
     }
 }
 
+/// The id of the newest session with items; without one, that of the newest session.
+fn newest(rows: &Value) -> &Value {
+    let has_items = |row: &&Value| row["items"].as_u64().is_some_and(|items| items > 0);
+    let found = rows.as_array().and_then(|rows| rows.iter().find(has_items));
+    &found.unwrap_or(&rows[0])["id"]
+}
+
 fn text(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_default().to_owned()
 }
@@ -622,4 +634,17 @@ fn choices(rows: &Value) -> Vec<PickerItem> {
             model: None,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_session_has_a_prompt_if_one_has() {
+        let empty = json!({"id": "a", "items": 0});
+        assert_eq!(newest(&json!([empty, {"id": "b", "items": 2}])), "b");
+        assert_eq!(newest(&json!([empty])), "a");
+        assert_eq!(newest(&json!([])), &Value::Null);
+    }
 }
