@@ -218,6 +218,7 @@ export class Conversation {
         card?.progress(inner.text);
         return note(inner.text);
       case "subtask": return this.subtask({ ...inner, call: event.call });
+      case "subtask.finished": return this.subtaskFinished({ ...inner, call: event.call });
       default:
     }
   }

@@ -152,6 +152,7 @@ export class SessionPane {
         break;
       case "reset":
         this.conversation.clear();
+        this.showSubtasks?.();
         break;
       case "lagged":
         break;
@@ -311,7 +312,7 @@ export class SessionPane {
       case "model": case "mode": case "effort": case "permission": await setting(name); break;
       case "context": case "cost": this.charts(); break;
       case "jobs": jobsView(this.id); break;
-      case "agents": this.showSubtasks = subtasksView(this.id, this.conversation.subtasks); break;
+      case "agents": this.showSubtasks = subtasksView(this.id, () => this.conversation.subtasks); break;
       case "memory": await rulesView(this.id); break;
       case "code":
         if (!argument) return toast("Usage: /code WORDS", "error");

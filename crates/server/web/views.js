@@ -109,27 +109,48 @@ export async function jobsView(session) {
   box.addEventListener("close", () => clearInterval(timer));
 }
 
-/** Subtasks with their progress: they can be steered and stopped. Returns what shows them anew. */
-export function subtasksView(session, subtasks) {
-  const body = el("div", {});
+/** Subtasks with their progress: they can be steered and stopped. `current` returns them. Returns what shows them anew. */
+export function subtasksView(session, current) {
+  const none = el("p", { class: "muted" }, "No subtasks since this page was opened.");
+  const body = el("div", {}, none);
   const box = dialog("Subtasks", body);
+  const rows = new Map();
+  // Rows are changed in place, so that an input keeps its text and the focus.
   const show = () => {
-    // An input with text stays.
-    if (!box.open || [...body.querySelectorAll("input")].some((input) => input.value)) return;
-    fill(body, subtasks.size === 0 ? el("p", { class: "muted" }, "No subtasks since this page was opened.") : [...subtasks].map(([id, subtask]) => {
-      const act = (name, data) => post(`/sessions/${session}/subtasks/${id}/${name}`, data).then(() => toast("Sent"), report);
-      const message = el("input", { placeholder: "Message to this subtask", "aria-label": `Message to ${subtask.title}` });
-      return el("section", { class: "file" }, el("h3", {}, subtask.title, el("small", {}, subtask.isWorking ? " working" : " done")),
-        el("pre", { class: "output", tabindex: "0" }, subtask.lines.join("\n")),
-        subtask.isWorking ? el("form", { class: "buttons", onsubmit: (event) => {
-          event.preventDefault();
-          if (message.value.trim()) act("prompts", { text: message.value.trim() });
-          message.value = "";
-        } }, message, el("button", { type: "submit" }, "Steer"), button("Stop", () => act("interrupt"), { class: "danger" })) : null);
-    }));
+    if (!box.open) return;
+    const subtasks = current();
+    none.hidden = subtasks.size > 0;
+    for (const [id, row] of rows) {
+      if (subtasks.has(id)) continue;
+      row.node.remove();
+      rows.delete(id);
+    }
+    for (const [id, subtask] of subtasks) {
+      if (!rows.has(id)) {
+        rows.set(id, subtaskRow(session, id, subtask.title));
+        body.append(rows.get(id).node);
+      }
+      const { state, output, form } = rows.get(id);
+      state.textContent = subtask.isWorking ? " working" : " done";
+      output.textContent = subtask.lines.join("\n");
+      form.hidden = !subtask.isWorking;
+    }
   };
   show();
   return show;
+}
+
+function subtaskRow(session, id, title) {
+  const act = (name, data) => post(`/sessions/${session}/subtasks/${id}/${name}`, data).then(() => toast("Sent"), report);
+  const state = el("small", {});
+  const output = el("pre", { class: "output", tabindex: "0" });
+  const message = el("input", { placeholder: "Message to this subtask", "aria-label": `Message to ${title}` });
+  const form = el("form", { class: "buttons", onsubmit: (event) => {
+    event.preventDefault();
+    if (message.value.trim()) act("prompts", { text: message.value.trim() });
+    message.value = "";
+  } }, message, el("button", { type: "submit" }, "Steer"), button("Stop", () => act("interrupt"), { class: "danger" }));
+  return { node: el("section", { class: "file" }, el("h3", {}, title, state), output, form), state, output, form };
 }
 
 /** Code of the project that is about these words. */
