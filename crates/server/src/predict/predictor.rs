@@ -399,15 +399,16 @@ fn parsed_lines(buffer: &EditorBuffer, cursor: usize) -> Range<usize> {
     let mut first = line;
     while first > 0 {
         let distance = cursor - buffer.line_span(first..first + 1).start;
-        if distance >= SYNTAX_WINDOW || (distance >= near && is_outer(first)) {
+        let is_too_far = cursor - buffer.line_span(first - 1..first).start > SYNTAX_WINDOW;
+        if is_too_far || (distance >= near && is_outer(first)) {
             break;
         }
         first -= 1;
     }
     let mut end = line + 1;
     while end < buffer.line_count() {
-        let distance = buffer.line_span(end..end + 1).start - cursor;
-        if distance >= SYNTAX_WINDOW || (distance >= near && is_outer(end)) {
+        let span = buffer.line_span(end..end + 1);
+        if span.end - cursor > SYNTAX_WINDOW || (span.start - cursor >= near && is_outer(end)) {
             break;
         }
         end += 1;
@@ -482,5 +483,10 @@ mod tests {
         let indented = EditorBuffer::new("    x = 1\n".repeat(5_000));
         let parsed = parsed_lines(&indented, indented.text().len() / 2);
         assert!(indented.lines(parsed).len() < 2 * SYNTAX_WINDOW + 20);
+        // A long line next to the cursor is not parsed.
+        let long = format!("const DATA = '{}'\n", "x".repeat(SYNTAX_WINDOW));
+        let lines = EditorBuffer::new(format!("{long}let near = 1\nlet at = 2\nlet next = 3\n{long}"));
+        let cursor = lines.line_span(2..3).start + 4;
+        assert_eq!(parsed_lines(&lines, cursor), 1..4);
     }
 }
