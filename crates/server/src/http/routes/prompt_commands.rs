@@ -7,7 +7,7 @@ use super::super::types::{ConflictResolution, OperationReport, RestoreOperation,
 use super::{prompt_routes, review_routes, session_routes};
 use session::Command;
 
-/// Commands that the session or the server executes. The others of the terminal show a view; the API has a path for its data.
+/// Commands that the session or the server executes. The others belong to the terminal; the API has paths for their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServerCommand {
     /// It is replaced by a prompt.
@@ -17,8 +17,11 @@ enum ServerCommand {
     Doctor,
     Fork,
     Rename,
-    Restore(&'static str),
-    Setting(&'static str),
+    Undo,
+    Redo,
+    Model,
+    Mode,
+    Effort,
 }
 
 fn command(name: &str) -> Option<ServerCommand> {
@@ -29,11 +32,11 @@ fn command(name: &str) -> Option<ServerCommand> {
         "doctor" => ServerCommand::Doctor,
         "fork" => ServerCommand::Fork,
         "rename" => ServerCommand::Rename,
-        "undo" => ServerCommand::Restore("undo"),
-        "redo" => ServerCommand::Restore("redo"),
-        "model" => ServerCommand::Setting("model"),
-        "mode" => ServerCommand::Setting("mode"),
-        "effort" => ServerCommand::Setting("effort"),
+        "undo" => ServerCommand::Undo,
+        "redo" => ServerCommand::Redo,
+        "model" => ServerCommand::Model,
+        "mode" => ServerCommand::Mode,
+        "effort" => ServerCommand::Effort,
         _ => return None,
     })
 }
@@ -58,12 +61,16 @@ pub(super) async fn run(state: &HttpState, hub: &SessionHub, text: &str) -> Resu
         return Ok(None);
     };
     let Some(command) = command(&row.name) else {
-        let message = format!("/{name} shows a view of the terminal");
+        let message = format!("/{name} is a command of the terminal");
         let mut error = WebError::new(WebErrorKind::Invalid, message);
         error.hint = Some("`GET /api/v1/openapi.json` lists the paths with its data".into());
         return Err(error);
     };
-    if arguments.is_empty() && matches!(command, ServerCommand::Rename | ServerCommand::Setting(_)) {
+    let needs_argument = matches!(
+        command,
+        ServerCommand::Rename | ServerCommand::Model | ServerCommand::Mode | ServerCommand::Effort
+    );
+    if arguments.is_empty() && needs_argument {
         return Err(WebError::invalid(format!("usage: /{} {}", row.name, row.arguments)));
     }
     let message = match command {
@@ -86,38 +93,45 @@ pub(super) async fn run(state: &HttpState, hub: &SessionHub, text: &str) -> Resu
             session_routes::set_title(state, hub.id, arguments).await?;
             format!("renamed to “{arguments}”")
         }
-        ServerCommand::Restore(name) => {
-            let operation = if name == "undo" {
-                RestoreOperation::Undo
-            } else {
-                RestoreOperation::Redo
-            };
-            let conflicts = ConflictResolution::Report;
-            let report = review_routes::restore_files(hub, RestoreOrder { operation, conflicts }).await?;
-            match report.conflicts.as_slice() {
-                [] => report.message,
-                conflicts => format!("{}: {}", report.message, conflicts.join("; ")),
-            }
-        }
-        ServerCommand::Setting(name) => {
-            let value = Some(arguments.to_owned());
-            let change = match name {
-                "model" => SettingsChange {
-                    model: value,
-                    ..SettingsChange::default()
-                },
-                "mode" => SettingsChange {
-                    mode: value,
-                    ..SettingsChange::default()
-                },
-                _ => SettingsChange {
-                    effort: value,
-                    ..SettingsChange::default()
-                },
+        ServerCommand::Undo => restore(hub, RestoreOperation::Undo).await?,
+        ServerCommand::Redo => restore(hub, RestoreOperation::Redo).await?,
+        ServerCommand::Model => {
+            let model = Some(arguments.to_owned());
+            let change = SettingsChange {
+                model,
+                ..SettingsChange::default()
             };
             prompt_routes::change_settings(hub, change).await?;
-            format!("{name}: {arguments}")
+            format!("model: {arguments}")
+        }
+        ServerCommand::Mode => {
+            let mode = Some(arguments.to_owned());
+            let change = SettingsChange {
+                mode,
+                ..SettingsChange::default()
+            };
+            prompt_routes::change_settings(hub, change).await?;
+            format!("mode: {arguments}")
+        }
+        ServerCommand::Effort => {
+            let effort = Some(arguments.to_owned());
+            let change = SettingsChange {
+                effort,
+                ..SettingsChange::default()
+            };
+            prompt_routes::change_settings(hub, change).await?;
+            format!("effort: {arguments}")
         }
     };
     Ok(Some(OperationReport { message }))
+}
+
+/// Restores files and describes the result.
+async fn restore(hub: &SessionHub, operation: RestoreOperation) -> Result<String, WebError> {
+    let conflicts = ConflictResolution::Report;
+    let report = review_routes::restore_files(hub, RestoreOrder { operation, conflicts }).await?;
+    Ok(match report.conflicts.as_slice() {
+        [] => report.message,
+        conflicts => format!("{}: {}", report.message, conflicts.join("; ")),
+    })
 }
