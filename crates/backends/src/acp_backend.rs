@@ -136,7 +136,7 @@ impl AcpBackendState {
             all: server::acp::permission_levels(policy::AccessLevel::Full),
         };
         notices.extend(config_warnings);
-        notices.extend(project::broad_project_warning(&root, &self.env));
+        notices.extend(project::broad_project_warning(&root, running.permission, &self.env));
         self.sessions().insert(id, resources);
         Ok(OpenedAcpSession {
             id,

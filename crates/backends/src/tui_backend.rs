@@ -610,7 +610,7 @@ fn opened_session(
     };
     let mut notices = running.warnings;
     notices.extend(warnings);
-    notices.extend(project::broad_project_warning(root, env));
+    notices.extend(project::broad_project_warning(root, running.permission, env));
     let opened = OpenedSession {
         id: resources.id,
         commands: running.commands,

@@ -1,5 +1,6 @@
 //! The project directory and its configuration file.
 
+use crate::config::PermissionLevel;
 use crate::environment::ProcessEnv;
 use crate::failure::{Failure, Result, plain};
 use crate::paths;
@@ -41,13 +42,12 @@ pub fn overly_broad(root: &Path, env: &ProcessEnv) -> Option<&'static str> {
 }
 
 /// A warning about a project that is the disk or the home directory.
-pub fn broad_project_warning(root: &Path, env: &ProcessEnv) -> Option<String> {
+pub fn broad_project_warning(root: &Path, level: PermissionLevel, env: &ProcessEnv) -> Option<String> {
     let what = overly_broad(root, env)?;
-    Some(match root.parent() {
-        Some(_) => format!("{what} is the project: everything in it may be read and changed"),
-        None => format!(
-            "{what} is the project: changing files needs approval, and commands write only temporary directories"
-        ),
+    Some(if root.parent().is_some() || level == PermissionLevel::Full {
+        format!("{what} is the project: everything in it may be read and changed")
+    } else {
+        format!("{what} is the project: changing files needs approval, and commands write only temporary directories")
     })
 }
 
@@ -101,6 +101,9 @@ mod tests {
         assert_eq!(overly_broad(&home, &env), Some("your whole home directory"));
         assert_eq!(overly_broad(&home.join("project"), &env), None);
         assert_eq!(overly_broad(&home, &ProcessEnv::default()), None);
+        let warning = |level| broad_project_warning(Path::new("/"), level, &env).unwrap();
+        assert!(warning(PermissionLevel::Workspace).contains("needs approval"));
+        assert!(warning(PermissionLevel::Full).ends_with("may be read and changed"));
     }
 
     #[test]

@@ -93,7 +93,7 @@ async fn open_and_drive(
 ) -> Result<ExitStatus> {
     let resumed = matches!(project.session, SessionRef::Existing(_));
     let root = project.root.clone();
-    if let Some(warning) = project::broad_project_warning(&root, env) {
+    if let Some(warning) = project::broad_project_warning(&root, project.loaded.config.permission, env) {
         output::print_stderr(&format!("warning: {warning}; -C names another directory\n"));
     }
     let command = super::slash_commands::expand_built_in(command, &project, env)?;
