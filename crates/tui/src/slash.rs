@@ -570,6 +570,7 @@ fn status_text(cx: &ViewContext<'_>) -> String {
         (
             "mode",
             match info.edit_approval {
+                _ if info.permission == "read-only" => info.mode.clone(),
                 Some(ApprovalMode::Ask) => format!("{}, asks before each change and command", info.mode),
                 Some(ApprovalMode::Allow) | None if info.mode == "code" => "code, accepts edits in the project".into(),
                 Some(ApprovalMode::Allow) | None => info.mode.clone(),
