@@ -82,7 +82,7 @@ impl ChangedRun<'_> {
             || balance(&self.added) != balance(&self.removed)
             || !self.removed.is_empty() && !self.has_moved_line();
         !is_split
-            && shallow.any(|line| !may_be_anywhere(line) && !(kind.has_labels() && is_label(line)))
+            && shallow.any(|line| !(may_be_anywhere(line) || kind.has_labels() && is_label(line)))
             && !self.added.iter().any(|line| has_string_of_lines(line))
             && !has_such_line(document, width(first))
     }
