@@ -150,7 +150,7 @@ impl RemoteBackend {
             totals: parse_totals(&detail["live"]["totals"]),
             resume_command: format!("hew --attach {} --session {id}", self.client.base()),
             has_unfinished_turn: detail["live"]["unfinished"] == true,
-            edit_approval: None,
+            edit_approval: (settings["edit_approval"] == "ask").then_some(policy::ApprovalMode::Ask),
             default_effort: None,
         };
         let notices = match text(&me, "hew").as_str() {

@@ -17,8 +17,9 @@ use futures::future::FutureExt as _;
 use host::SessionFlags;
 use host::sessions::fork;
 use server::http::{
-    CompletionQuery, DeviceStorage, FileTextsRow, OpenedWebSession, PublishedSession, SearchHit, SessionSettings,
-    TextCompletion, TokenSpan, WebError, WebErrorKind, WebExportFormat, WebFuture, WebSessions, WebTarget,
+    CompletionQuery, DeviceStorage, EditApproval, FileTextsRow, OpenedWebSession, PublishedSession, SearchHit,
+    SessionSettings, TextCompletion, TokenSpan, WebError, WebErrorKind, WebExportFormat, WebFuture, WebSessions,
+    WebTarget,
 };
 use session::{Change, ItemId, LoadedSession, RequestRecord, SessionId, SessionMeta, Store as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -175,6 +176,10 @@ pub(crate) fn web_session(opened: OpenedSession, services: WebServices) -> Opene
             mode: info.mode,
             permission: info.permission,
             effort: info.effort,
+            edit_approval: match info.edit_approval {
+                Some(policy::ApprovalMode::Ask) => EditApproval::Ask,
+                Some(policy::ApprovalMode::Allow) | None => EditApproval::Allow,
+            },
             sandbox: info.sandbox,
             display_path: info.display_path,
             rules: info.rules,

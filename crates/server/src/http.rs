@@ -33,8 +33,8 @@ pub use openapi::document as openapi_document;
 pub use service::{HttpServer, HttpSettings};
 pub use tls::{SelfSigned, TlsError, pinned_tls, self_signed};
 pub use types::{
-    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, DeviceInfo, FileTextsRow, FoundCode, JobInfo,
-    ModeChoice, ModelRow, OperationReport, PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder,
+    ChangedFileRow, ChangedHunkRow, CommandRow, ConflictResolution, DeviceInfo, EditApproval, FileTextsRow, FoundCode,
+    JobInfo, ModeChoice, ModelRow, OperationReport, PanelInfo, PermissionRuleRow, RestoreOperation, RestoreOrder,
     RestoreReportRow, RewindParts, RulesFileInfo, SearchHit, ServerInfo, SessionSettings, SettingInfo, TokenSpan,
 };
 

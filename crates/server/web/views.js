@@ -205,14 +205,17 @@ export async function settingsView(session, settings, opened) {
     if (!models.some((model) => model.name === settings.model)) models.unshift({ name: settings.model });
     const levels = ["read-only", "workspace", "full"].map((name) => ({ name }));
     const efforts = ["default", "none", "minimal", "low", "medium", "high", "max"].map((name) => ({ name }));
+    const approvals = [["ask", "Ask about each"], ["allow", "As configured"]].map(([name, label]) =>
+      button(label, () => change({ edit_approval: name }).then(() => mark(name), report), { dataset: { approval: name } }));
+    const mark = (current) => approvals.forEach((node) => node.classList.toggle("primary", node.dataset.approval === current));
+    mark(settings.edit_approval);
     dialog("Settings",
       pick("Model", models, settings.model, (model) => change({ model })),
       pick("Mode", modes, settings.mode, (mode) => change({ mode })),
       pick("Permission", levels, settings.permission, (permission) => change({ permission })),
       pick("Effort", efforts, settings.effort || "default", (effort) => change({ effort })),
       el("div", { class: "buttons" }, "Changes and commands:",
-        button("Ask about each", () => change({ edit_approval: "ask" }).catch(report), { dataset: { approval: "ask" } }),
-        button("As configured", () => change({ edit_approval: "allow" }).catch(report), { dataset: { approval: "allow" } })),
+        approvals),
       el("p", { class: "muted" }, `Sandbox: ${settings.sandbox}. Rules files: ${settings.rules.join(", ") || "none"}.`),
       section("Panels", opened === "panels", panels.map((panel) => el("label", { class: "choice" }, el("input", { type: "checkbox", checked: panel.open,
         onchange: (event) => post(`/sessions/${session}/panels`, { name: panel.name, open: event.target.checked }).then((result) => toast(result.message), report) }), panel.name))),

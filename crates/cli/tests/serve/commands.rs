@@ -45,6 +45,15 @@ async fn slash_commands_can_be_sent_as_prompts() {
     assert_eq!(served.get(&path("")).await["session"]["title"], "Another name");
     assert_eq!(run("/effort low").await.0, 200);
     assert_eq!(served.get(&path("/settings")).await["effort"], "low");
+    assert_eq!(served.get(&path("/settings")).await["edit_approval"], "allow");
+    served
+        .request(
+            "PATCH",
+            &format!("/api/v1{}", path("/settings")),
+            Some(&json!({"edit_approval": "ask"})),
+        )
+        .await;
+    assert_eq!(served.get(&path("/settings")).await["edit_approval"], "ask");
     for invalid in ["/jobs", "/model", "/model nothing/here", "/mode nothing", "/rename"] {
         let (status, report) = run(invalid).await;
         assert_eq!(status, 400, "{invalid}: {report}");

@@ -3,10 +3,10 @@
 
 use super::backend::{OpenedWebSession, SessionServices, WebError, WebErrorKind};
 use super::live::LiveState;
-use super::types::{SessionSettings, SessionState};
+use super::types::{EditApproval, SessionSettings, SessionState};
 use super::wire::event_json;
 use bytes::Bytes;
-use policy::AccessLevel;
+use policy::{AccessLevel, ApprovalMode};
 use serde_json::{Value, json};
 use session::{Answer, Body, Command, Event, ItemId, QuestionId, SessionId};
 use std::collections::VecDeque;
@@ -424,6 +424,17 @@ impl SessionHub {
         self.send(Command::SetEffort { effort }).await?;
         let shown = if effort.is_none() { "" } else { name };
         self.change_settings(|settings| settings.effort = shown.into());
+        Ok(())
+    }
+
+    /// Changes whether the user approves changes.
+    pub(super) async fn set_edit_approval(&self, approval: EditApproval) -> Result<(), WebError> {
+        let mode = match approval {
+            EditApproval::Ask => ApprovalMode::Ask,
+            EditApproval::Allow => ApprovalMode::Allow,
+        };
+        self.send(Command::SetEditApproval { mode }).await?;
+        self.change_settings(|settings| settings.edit_approval = approval);
         Ok(())
     }
 

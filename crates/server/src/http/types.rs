@@ -323,6 +323,8 @@ pub struct SessionSettings {
     pub permission: String,
     /// The reasoning effort; empty if none is set.
     pub effort: String,
+    /// Whether changes to files and commands are approved by the user: `ask`, or `allow` for the configured approval.
+    pub edit_approval: EditApproval,
     /// A description of the sandbox.
     pub sandbox: String,
     /// The project's folder for display.
@@ -353,12 +355,13 @@ pub(super) struct SettingsChange {
 }
 
 /// Whether changes are approved by the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum EditApproval {
+pub enum EditApproval {
     /// Each change to a file and each command.
     Ask,
     /// As configured.
+    #[default]
     Allow,
 }
 

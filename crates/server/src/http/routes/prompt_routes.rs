@@ -6,8 +6,8 @@ use super::super::hub::SessionHub;
 use super::super::openapi::{ApiRoutes, doc};
 use super::super::service::HttpState;
 use super::super::types::{
-    AnswerBody, AnswerKind, ApprovalScope, AttachmentBody, CompactBody, EditApproval, OperationReport, PromptBody,
-    PromptDelivery, SessionSettings, SettingsChange,
+    AnswerBody, AnswerKind, ApprovalScope, AttachmentBody, CompactBody, OperationReport, PromptBody, PromptDelivery,
+    SessionSettings, SettingsChange,
 };
 use super::prompt_commands;
 use axum::extract::{Path, State};
@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use model::{Media, Message, Part, Role};
-use policy::{AccessLevel, ApprovalMode, GrantScope};
+use policy::{AccessLevel, GrantScope};
 use session::{Answer, Command, Delivery};
 use std::sync::Arc;
 
@@ -266,11 +266,7 @@ pub(super) async fn change_settings(hub: &SessionHub, change: SettingsChange) ->
         hub.set_effort(&effort).await?;
     }
     if let Some(approval) = change.edit_approval {
-        let mode = match approval {
-            EditApproval::Ask => ApprovalMode::Ask,
-            EditApproval::Allow => ApprovalMode::Allow,
-        };
-        hub.send(Command::SetEditApproval { mode }).await?;
+        hub.set_edit_approval(approval).await?;
     }
     Ok(())
 }
