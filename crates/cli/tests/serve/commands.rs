@@ -90,6 +90,10 @@ async fn a_running_subtask_is_steered_and_stopped() {
         .await;
     assert_eq!(events.until("subtask.finished").await["session"], child);
     assert_eq!(events.until("turn.finished").await["answer"], "It was stopped.");
+    // Its prompt contains the word too.
+    let hits = served.get("/search?q=wait").await;
+    let is_child = |hit: &Value| hit["session"] == child;
+    assert!(!hits.as_array().unwrap().iter().any(is_child), "{hits}");
     let wrong = format!("/api/v1{}", path("/subtasks/x/interrupt"));
     assert_eq!(served.request("POST", &wrong, Some(&json!({}))).await.status, 400);
 }
@@ -174,5 +178,11 @@ async fn sessions_are_listed_without_a_prompt_and_found_by_words_and_parts_of_wo
         )
         .await;
     events.until("turn.finished").await;
+    assert_eq!(search("umlauts").await[0]["session"], sessions[1].as_str());
+
+    // A deleted session is not found, and the others still are.
+    let deleted = format!("/api/v1/sessions/{}", sessions[0]);
+    assert_eq!(served.request("DELETE", &deleted, None).await.status, 200);
+    assert_eq!(search("kenize").await, json!([]));
     assert_eq!(search("umlauts").await[0]["session"], sessions[1].as_str());
 }
