@@ -85,23 +85,33 @@ pub(crate) fn refuse_prose(old: &str, new: &str) -> Result<(), RefusalReason> {
         "I have ",
     ];
     let first = new.lines().find(|line| !is_blank(line)).unwrap_or_default().trim();
-    let is_prose = STARTS.iter().any(|start| first.starts_with(start)) && first.ends_with(':') && new.contains('\n');
+    // Without an empty line below, it may be a key.
+    let is_heading = matches!(first, "Updated:" | "Sure:") && new.trim_start()[first.len()..].starts_with("\n\n");
+    let is_start = STARTS.iter().any(|start| first.starts_with(start)) && first.ends_with(':') && new.contains('\n');
+    let is_prose = is_heading || is_start;
     match is_prose && !old.lines().any(|line| line.trim() == first) {
         true => Err(notation("starts with a sentence that is not part of the file")),
         false => Ok(()),
     }
 }
 
-/// Refuses quotes with a backslash outside of strings, if the file has none.
+/// Refuses quotes with a backslash and Unicode escapes outside of strings, if the file has none.
 fn refuse_escaped_quotes(old: &str, new: &str, body: &str, kind: TextKind<'_>) -> Result<(), RefusalReason> {
     const QUOTE: &str = "\\\"";
+    const CODES: [&str; 4] = ["\\u003c", "\\u003e", "\\u0026", "\\u0027"];
     let is_escaped = |line: &str| {
         let count = line.matches(QUOTE).count();
         count > 1 && count.is_multiple_of(2) && has_unquoted_in_line(line, QUOTE)
     };
-    let is_open = new.contains(QUOTE) && kind.is_without_entities() && !kind.is_shell();
-    match is_open && !old.contains(QUOTE) && !body.contains(QUOTE) && new.lines().any(is_escaped) {
-        true => Err(notation("has a backslash before quotes that are no part of a string")),
+    let is_unused = |mark: &str| new.contains(mark) && !old.contains(mark) && !body.contains(mark);
+    let is_open = (kind.is_without_entities() || kind.is_markup()) && !kind.is_shell();
+    let is_attribute = |line: &str| kind.is_markup() && line.contains('<') && line.contains("=\\\"");
+    if is_open && is_unused(QUOTE) && new.lines().any(|line| is_escaped(line) || is_attribute(line)) {
+        return Err(notation("has a backslash before quotes that are no part of a string"));
+    }
+    let is_code = |line: &str| CODES.iter().any(|code| has_unquoted_in_line(line, code));
+    match kind.is_without_entities() && is_unused("\\u00") && new.lines().any(is_code) {
+        true => Err(notation("has Unicode escapes that are no part of a string")),
         false => Ok(()),
     }
 }

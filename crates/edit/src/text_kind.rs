@@ -52,6 +52,10 @@ impl<'p> TextKind<'p> {
         self.has_extension(&["sh", "bash", "zsh", "ps1"])
     }
 
+    pub(crate) fn is_markup(self) -> bool {
+        self.has_extension(&["html", "htm", "xml", "svg", "vue", "svelte"])
+    }
+
     pub(crate) fn is_yaml(self) -> bool {
         self.has_extension(&["yml", "yaml"])
     }
