@@ -110,7 +110,12 @@ fn named_lines(text: &str, grammar: &CallGrammar) -> String {
         let (tags, name) = line.rsplit_once('>').map_or(("", *line), |(tags, name)| (tags, name));
         let is_call = grammar.has(name.trim()) && (next.starts_with('{') || next.starts_with("```json"));
         match is_call && (tags.is_empty() || tags.ends_with(OPEN.trim_end_matches('>'))) {
-            true => format!("{CALL_TOKEN}{name}"),
+            true => {
+                let before = tags.rsplit_once('<').map_or("", |(before, _)| before);
+                // Text before the tag remains; other tags before it belong to the call.
+                let before = if before.contains('<') { "" } else { before };
+                format!("{before}{CALL_TOKEN}{name}")
+            }
             false => (*line).to_owned(),
         }
     });

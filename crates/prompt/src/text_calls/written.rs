@@ -70,14 +70,10 @@ pub fn resembles_call(text: &str, grammar: &CallGrammar) -> bool {
         let has = |key: &str| body.contains(&format!("\"{key}\"")) || body.contains(&format!("'{key}'"));
         NAME_KEYS.iter().any(|key| has(key)) && INPUT_KEYS.iter().any(|key| has(key))
     };
-    let is_action = |line: &str| {
-        let name = line.strip_prefix("Action:").map(str::trim);
-        name.is_some_and(|name| grammar.names_tool(name))
-    };
-    starts_call(body) || is_json || text.lines().any(is_action) || has_unclosed_call(text, grammar)
+    starts_call(body) || is_json || has_unclosed_call(text, grammar)
 }
 
-/// Whether a line begins a call in tags or special tokens that does not end.
+/// Whether a line outside of code begins a call in tags or special tokens that does not end, or names a tool as an action.
 fn has_unclosed_call(text: &str, grammar: &CallGrammar) -> bool {
     let mut fences = FenceTracker::default();
     let mut at = 0;
@@ -89,7 +85,9 @@ fn has_unclosed_call(text: &str, grammar: &CallGrammar) -> bool {
         let name = rest.strip_prefix('<').map(super::tags::word).unwrap_or_default();
         let opens = |tag: &&str| rest.starts_with(*tag) && !rest.contains(&tag.replace('<', "</"));
         let is_tool = grammar.has(name) && rest[1 + name.len()..].starts_with('>');
+        let action = line.strip_prefix("Action:").map(str::trim);
         let is_unclosed = CALL_TAGS.iter().any(opens)
+            || action.is_some_and(|name| grammar.names_tool(name))
             || CALL_TOKENS.iter().any(|token| rest.starts_with(token))
             || (is_tool && !rest.contains(&format!("</{name}>")));
         if is_unclosed && !is_code {

@@ -216,6 +216,7 @@ fn an_attempt_at_a_call_is_recognised() {
         assert!(resembles_call(text, &grammar), "{text}");
     }
     for text in [
+        "A reply looks like this:\n```\nAction: read_file\n```\n",
         "Done.",
         "A call starts with `<tool_call>` and ends with `</tool_call>`.",
         "```json\n{\"name\": \"my-package\", \"version\": \"1.0.0\"}\n```",
