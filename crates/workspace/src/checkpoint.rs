@@ -34,7 +34,7 @@ use crate::{Workspace, open};
 use budget::{CopyCandidate, CopySpending};
 use compare::{NodeDifference, compare};
 use coverage::uncovered_paths;
-use git_index::{GitIndex, GitObjects};
+use git_index::{GitIndex, GitObjects, is_modified};
 use ignore_rules::CheckpointIgnore;
 use journal::Journal;
 use scan::{
@@ -520,11 +520,6 @@ fn copy_files(files: &[(PathBuf, FileNode)], blobs: &BlobDir) -> Vec<(KnownConte
             .flat_map(|(count, thread)| thread.join().unwrap_or_else(|_| (0..count).map(unread).collect()));
         copies.collect()
     })
-}
-
-/// As [`GitIndex::is_modified`]. Without a repository, git commands change nothing.
-fn is_modified(repository: Option<&GitIndex>, path: &Path, stamp: &FileStamp) -> Option<bool> {
-    repository.map_or(Some(false), |repository| repository.is_modified(path, stamp))
 }
 
 /// Copies a file, unless it exceeds the limits.

@@ -197,3 +197,8 @@ fn directory(folder: &Path) -> Option<PathBuf> {
     let named = content.strip_prefix(b"gitdir:")?.trim_ascii();
     Some(folder.join(OsStr::from_bytes(named)))
 }
+
+/// As [`GitIndex::is_modified`]; without a repository, git commands change nothing.
+pub(super) fn is_modified(repository: Option<&GitIndex>, path: &Path, stamp: &FileStamp) -> Option<bool> {
+    repository.map_or(Some(false), |repository| repository.is_modified(path, stamp))
+}
