@@ -184,7 +184,7 @@ const TESTED: &[Statement] = &[
     ("tui.md", "use the terminal's 16 colours", "tui/src/theme.rs", "colours_are_readable_on_light_backgrounds"),
 ];
 
-/// Sentences whose numbers are names of other things, or results of a measurement that the page describes.
+/// Sentences with numbers that are part of a name, or results of a measurement that the page describes.
 #[rustfmt::skip]
 const NAMES_AND_RESULTS: &[(&str, &str)] = &[
     ("json-ledger.md", "(RFC 3339)"),
@@ -208,7 +208,7 @@ const NAMES_AND_RESULTS: &[(&str, &str)] = &[
     ("tui.md", "(OSC 52)"),
     ("tui.md", "(OSC 11)"),
 ];
-/// Pages whose tables are results.
+/// Pages with tables of measured results.
 const RESULT_TABLES: [&str; 2] = ["search.md", "security.md"];
 /// A page that is generated from the code.
 const GENERATED: &str = "tools.md";

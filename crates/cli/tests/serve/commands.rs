@@ -168,7 +168,7 @@ async fn sessions_are_listed_without_a_prompt_and_found_by_words_and_parts_of_wo
     assert_eq!(hit["item"], reply.unwrap()["id"], "{hit}");
     assert_eq!(search("qqqxyz").await, json!([]));
 
-    // A session that changes is searched anew.
+    // A changed session is indexed again.
     let mut events = served.events(&sessions[1], None).await;
     events.until("live").await;
     served
